@@ -1,0 +1,18 @@
+package httpapi
+
+import "errors"
+
+// The errors that httpapi itself finds.
+var (
+	errNotFound     = errors.New("not found")
+	errBodyTooLarge = errors.New("body too large")
+	errNotJSON      = errors.New("body is not announced as JSON")
+)
+
+func invalid(faults ...Fault) error {
+	return &Problem{Type: validation, Detail: "See errors for each fault.", Faults: faults}
+}
+
+func malformed(pointer, detail string) error {
+	return &Problem{Type: malformedBody, Detail: detail, Faults: []Fault{{Detail: detail, Pointer: pointer}}}
+}
