@@ -11,16 +11,14 @@
 // Each ID has exactly one spelling. [Parse] refuses every other: upper case, padding, a 26th character whose unused
 // bits are set. Two different strings therefore never name one thing, which matters where strings are keys.
 //
-// A feature gives its identifiers a type of its own (type UserID id.ID) so that the compiler keeps them apart.
+// A feature gives its identifiers a type of its own (type UserID id.ID) so that the compiler keeps them apart. pgx sends
+// and scans any type that is [16]byte underneath as a uuid, so neither needs methods for it.
 package id
 
 import (
 	"bytes"
 	"encoding/base32"
 	"errors"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // ID is a UUIDv7, or any 128 bits. The zero value names nothing. It is comparable and safe as a map key.
@@ -32,12 +30,6 @@ var ErrMalformed = errors.New("malformed id")
 const encodedLen = 26 // 128 bits at 5 bits a character; the last character carries 3
 
 var encoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
-
-// New returns a UUIDv7 of the current time and 62 random bits, greater than every one this process made before.
-// It is safe for concurrent use and panics only if the system has no randomness.
-func New() ID {
-	return ID(uuid.Must(uuid.NewV7()))
-}
 
 // Encode spells the ID as "prefix_" and 26 lower-case characters.
 func (id ID) Encode(prefix string) string {
@@ -76,23 +68,4 @@ func (id ID) Compare(other ID) int {
 // IsZero reports whether id names nothing.
 func (id ID) IsZero() bool {
 	return id == ID{}
-}
-
-var (
-	_ pgtype.UUIDValuer  = ID{}
-	_ pgtype.UUIDScanner = (*ID)(nil)
-)
-
-// UUIDValue lets pgx send an ID as a uuid.
-func (id ID) UUIDValue() (pgtype.UUID, error) {
-	return pgtype.UUID{Bytes: id, Valid: true}, nil
-}
-
-// ScanUUID lets pgx read a uuid. NULL is an error: where a column may be empty, scan into *ID.
-func (id *ID) ScanUUID(v pgtype.UUID) error {
-	if !v.Valid {
-		return errors.New("scan NULL into id.ID")
-	}
-	*id = v.Bytes
-	return nil
 }
