@@ -26,21 +26,25 @@ type Status struct {
 	Never     bool          // Cost is above capacity: no waiting helps
 	Remaining int64         // whole units left after the decision
 	Wait      time.Duration // refused: the exact time until the same claim is admitted if nobody else takes; else 0
-	Reset     time.Duration // time until the policy is untouched again: bucket full, window over, oldest unit gone
+	Reset     time.Duration // time until the policy is untouched again: bucket full, window over, newest unit gone
+	Oldest    time.Duration // windows: time until the oldest counted unit leaves, 0 when none is counted; buckets: 0
 }
 
 // Store keeps the counts. Implementations are safe for concurrent use.
 //
 // Take decides every claim in ONE atomic step on the store's own clock: all are charged or none is. It writes one
-// Status per claim to out (len(out) == len(claims)). The same policy and key twice in one call are charged as a sum.
-// Cost 0 writes nothing. A refused claim writes nothing, so a refusal never prolongs a wait.
+// Status per claim to out (len(out) == len(claims)). The same policy and key twice in one call are charged as a sum,
+// and each of them is answered with the sum's status. Cost 0 is always allowed and writes nothing. A refused claim
+// writes nothing, so a refusal never prolongs a wait; when any claim is refused, the others report Allowed and what
+// they have left uncharged. A negative cost, an invalid policy or an algorithm the store does not know is an error.
 // An error means nothing is known; the policy's FailMode decides then, and the caller does not retry.
 type Store interface {
 	Take(ctx context.Context, claims []Claim, out []Status) error
-	// Peek answers as Take would and charges nothing.
+	// Peek decides as Take would and charges nothing: Remaining, Reset and Oldest are as they stand.
 	Peek(ctx context.Context, claims []Claim, out []Status) error
-	// Give returns claims taken before, at most once per Claim.ID, clamped to capacity. Giving what is unknown
-	// or long expired is no error and creates no key.
+	// Give returns Cost units of claims taken before, at most once per policy, key and Claim.ID and never more than
+	// was taken. A reservation lives as long as its units count (one refill, one window). Giving what is unknown or
+	// expired, or has an empty ID, is no error and changes nothing; no key is ever created, no capacity exceeded.
 	Give(ctx context.Context, claims []Claim) error
 	// Reset forgets what the claims' keys have used.
 	Reset(ctx context.Context, claims []Claim) error
