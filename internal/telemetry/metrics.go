@@ -1,0 +1,124 @@
+// Package telemetry is how the bank is watched: Prometheus metrics and the logger.
+//
+// No label holds a value that a client can choose. A method or route that is not ours is counted as "other", so nobody
+// can fill the metrics store with series.
+package telemetry
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics counts what the bank does. A nil *Metrics counts nothing. It is safe for concurrent use.
+type Metrics struct {
+	registry  *prometheus.Registry
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	decisions *prometheus.CounterVec
+	failures  *prometheus.CounterVec
+	batches   prometheus.Histogram
+}
+
+// New returns metrics on a registry of their own, with Go's and the process's beside them.
+func New() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bankapi_http_requests_total", Help: "Requests answered, by route pattern, method and status.",
+		}, []string{"route", "method", "status"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "bankapi_http_request_duration_seconds", Help: "Time from the request's header to the end of the answer.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"route", "method"}),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bankapi_ratelimit_decisions_total", Help: "Limiter decisions, by policy and outcome.",
+		}, []string{"policy", "outcome"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bankapi_ratelimit_store_failures_total", Help: "Checks that the limiter's store could not answer, by policy.",
+		}, []string{"policy"}),
+		batches: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "bankapi_transfer_batch_size", Help: "Orders that were committed together.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
+		}),
+	}
+	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.failures, m.batches,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Handler serves the metrics in Prometheus' formats.
+func (m *Metrics) Handler() http.Handler {
+	if m == nil {
+		return http.NotFoundHandler()
+	}
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+const other = "other"
+
+// Request counts one answered request. route is the pattern that matched, "" if none did.
+func (m *Metrics) Request(route, method string, status int, took time.Duration) {
+	if m == nil {
+		return
+	}
+	if route == "" {
+		route = other
+	}
+	method = knownMethod(method)
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+	m.durations.WithLabelValues(route, method).Observe(took.Seconds())
+}
+
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return other
+}
+
+// Decision counts what one policy said: "allowed", "refused", or what became of it when its store did not answer.
+func (m *Metrics) Decision(policy, outcome string) {
+	if m != nil {
+		m.decisions.WithLabelValues(policy, outcome).Inc()
+	}
+}
+
+// StoreFailure counts a check that a policy's store could not answer.
+func (m *Metrics) StoreFailure(policy string) {
+	if m != nil {
+		m.failures.WithLabelValues(policy).Inc()
+	}
+}
+
+// Batch counts one committed batch of orders.
+func (m *Metrics) Batch(size int) {
+	if m != nil {
+		m.batches.Observe(float64(size))
+	}
+}
+
+// WatchPool publishes a connection pool's state under a name of ours. It may be called once for each name.
+func (m *Metrics) WatchPool(name string, stat func() *pgxpool.Stat) {
+	if m == nil {
+		return
+	}
+	gauge := func(metric, help string, value func(*pgxpool.Stat) float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "bankapi_pool_" + metric, Help: help, ConstLabels: prometheus.Labels{"pool": name},
+		}, func() float64 { return value(stat()) }))
+	}
+	gauge("connections_max", "Most connections the pool opens.", func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) })
+	gauge("connections_open", "Connections open now.", func(s *pgxpool.Stat) float64 { return float64(s.TotalConns()) })
+	gauge("connections_in_use", "Connections in use now.", func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) })
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "bankapi_pool_waits_total", Help: "Times a request had to wait for a connection.",
+		ConstLabels: prometheus.Labels{"pool": name},
+	}, func() float64 { return float64(stat().EmptyAcquireCount()) }))
+}
