@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Algorithm names how a policy counts. The zero value is not an algorithm.
 type Algorithm uint8
@@ -14,6 +17,16 @@ const (
 	LeakyBucket
 )
 
+var algorithmNames = [...]string{"", "token-bucket", "fixed-window", "sliding-log", "sliding-counter", "leaky-bucket"}
+
+// String returns the name as it stands in a policy file and in GET /limits: "token-bucket".
+func (a Algorithm) String() string {
+	if a == 0 || int(a) >= len(algorithmNames) {
+		return fmt.Sprintf("algorithm(%d)", uint8(a))
+	}
+	return algorithmNames[a]
+}
+
 // Limit is the arithmetic of one policy: Quota units per Period, and for buckets a Burst.
 type Limit struct {
 	Algorithm Algorithm
@@ -21,6 +34,16 @@ type Limit struct {
 	Period    time.Duration // whole microseconds, at least 1 µs
 	Burst     int64         // bucket capacity in units; 0 means Quota; windows take no Burst
 }
+
+// Capacity is the most that can ever be admitted at once. A cost above it is never admitted.
+func (l Limit) Capacity() int64 {
+	if l.bucket() && l.Burst != 0 {
+		return l.Burst
+	}
+	return l.Quota
+}
+
+func (l Limit) bucket() bool { return l.Algorithm == TokenBucket || l.Algorithm == LeakyBucket }
 
 // FailMode is what a policy answers when its store cannot.
 type FailMode uint8
@@ -31,9 +54,13 @@ const (
 	FailClosed                     // refuse with 503, never 429
 )
 
-// Policy is one named limit. It is immutable once compiled and shared between goroutines.
+// Policy is one named limit. It is immutable and shared between goroutines.
 type Policy struct {
 	Name      string // [a-z][a-z0-9-]*, as it stands in the RateLimit header
 	Limit     Limit
 	OnFailure FailMode
+
+	// Private keeps what is left out of the headers of admitted requests: a counter of an account that the caller
+	// has not proved to own would let strangers read its traffic.
+	Private bool
 }
