@@ -4,9 +4,10 @@ import "errors"
 
 // The errors that httpapi itself finds.
 var (
-	errNotFound     = errors.New("not found")
-	errBodyTooLarge = errors.New("body too large")
-	errNotJSON      = errors.New("body is not announced as JSON")
+	errNotFound         = errors.New("not found")
+	errMethodNotAllowed = errors.New("method not allowed")
+	errBodyTooLarge     = errors.New("body too large")
+	errNotJSON          = errors.New("body is not announced as JSON")
 )
 
 func invalid(faults ...Fault) error {

@@ -41,7 +41,10 @@ var (
 	sameAccount     = own("same-account", http.StatusUnprocessableEntity, "Both accounts are the same")
 	currencyUnknown = own("currency-unsupported", http.StatusUnprocessableEntity, "The currency is not supported")
 	currencyDiffers = own("currency-mismatch", http.StatusUnprocessableEntity, "The currencies differ")
-	frozen          = own("account-frozen", http.StatusUnprocessableEntity, "An account is frozen")
+	frozen          = own("account-frozen", http.StatusUnprocessableEntity, "The sending account is frozen")
+	recipientFrozen = own("recipient-frozen", http.StatusUnprocessableEntity, "The receiving account is frozen")
+	outOfRange      = own("amount-out-of-range", http.StatusUnprocessableEntity, "The receiving account cannot hold that much")
+	tooManyAccounts = own("too-many-accounts", http.StatusUnprocessableEntity, "You have as many accounts as one customer may have")
 	noFunds         = own("insufficient-funds", http.StatusUnprocessableEntity, "The balance is too low")
 	timedOut        = retry(own("timed-out", http.StatusServiceUnavailable, "The request took too long"), 1)
 
@@ -61,7 +64,7 @@ var (
 var types = []*ProblemType{
 	malformedBody, validation, weakPassword, twoCredentials, keyMissing, keyInvalid, noCredentials, invalidToken, badCredentials,
 	accountNotFound, transferMissing, apiKeyNotFound, ratesNotFound, emailTaken, keyInUse, keyReused, recipient, sameAccount,
-	currencyUnknown, currencyDiffers, frozen, noFunds, timedOut, quotaExceeded, reducedCapacity, notFound, methodNotAllowed,
+	currencyUnknown, currencyDiffers, frozen, recipientFrozen, outOfRange, tooManyAccounts, noFunds, timedOut, quotaExceeded, reducedCapacity, notFound, methodNotAllowed,
 	bodyTooLarge, notJSON, internal,
 }
 
@@ -102,6 +105,7 @@ var rows = []struct {
 	detail string
 }{
 	{errNotFound, notFound, "There is nothing at this address."},
+	{errMethodNotAllowed, methodNotAllowed, "This address does not take that method. Allow lists those it takes."},
 	{errBodyTooLarge, bodyTooLarge, "The body is larger than 64 KiB."},
 	{errNotJSON, notJSON, "Send the body as Content-Type: application/json."},
 	{context.DeadlineExceeded, timedOut, "The request was given up after its time limit. Nothing is known to have failed: send it again."},
