@@ -1,0 +1,67 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"example.com/bankapi/internal/id"
+)
+
+// State is how far a key has come.
+type State string
+
+// The states of a key. A store knows the first and the last; InProgress is for the process that runs the order to say.
+const (
+	Unknown    State = "unknown"
+	InProgress State = "in_progress"
+	Done       State = "done"
+)
+
+// Record is what is known of a key.
+type Record struct {
+	State    State
+	Status   int   // of the stored answer; 0 unless Done
+	Transfer id.ID // zero if the order was refused, or the key is not Done
+}
+
+// Store reads and purges the keys that the ledger wrote.
+type Store struct{ Pool *pgxpool.Pool }
+
+// Find returns what has been stored for a user's key in a scope, which is the method and the pattern of the route.
+//
+// Whoever wants the whole truth asks first whether the order is in flight (transfers.Service.InFlight) and then Find: the
+// other way round, an order that commits between the two questions would seem unknown.
+func (s Store) Find(ctx context.Context, user id.ID, scope, key string) (Record, error) {
+	const query = `SELECT status, transfer_id FROM idempotency_keys WHERE user_id = $1 AND scope = $2 AND key = $3`
+	record := Record{State: Done}
+	var transfer pgtype.UUID
+	err := s.Pool.QueryRow(ctx, query, user, scope, key).Scan(&record.Status, &transfer)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Record{State: Unknown}, nil
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("find idempotency key: %w", err)
+	}
+	record.Transfer = transfer.Bytes
+	return record, nil
+}
+
+// Purge forgets at most batch keys that are older than the given moment and returns how many; fewer than batch means
+// that it is done. Small batches keep each lock and each transaction short. A forgotten key executes again: keep keys for
+// as long as clients may repeat themselves, at least 24 hours.
+func (s Store) Purge(ctx context.Context, olderThan time.Time, batch int) (int64, error) {
+	const query = `
+DELETE FROM idempotency_keys
+WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`
+	tag, err := s.Pool.Exec(ctx, query, olderThan, batch)
+	if err != nil {
+		return 0, fmt.Errorf("purge idempotency keys: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
