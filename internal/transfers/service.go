@@ -1,0 +1,100 @@
+package transfers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"example.com/bankapi/internal/id"
+)
+
+// Options tune a Service. The zero value is a sound choice.
+type Options struct {
+	Now           func() time.Time // time.Now
+	Log           *slog.Logger     // discards
+	QueueSize     int              // orders that may wait; 4096
+	BatchSize     int              // orders settled at once; 512
+	Patience      time.Duration    // how long a batch is tried again before its orders are answered ErrOverloaded; 8 s
+	OpeningCredit Amount           // what OpenAccount moves from the system account to a new one; 0 moves nothing
+}
+
+// Service is the ledger of one process. It is safe for concurrent use, and so are several processes on one database.
+type Service struct {
+	pool          *pgxpool.Pool
+	now           func() time.Time
+	log           *slog.Logger
+	queue         *queue
+	patience      time.Duration
+	openingCredit Amount
+}
+
+// New returns a Service that reads through pool. Its writer dials a connection of its own, with the pool's settings,
+// when [Service.Run] first needs it.
+func New(pool *pgxpool.Pool, o Options) *Service {
+	s := &Service{
+		pool:          pool,
+		now:           o.Now,
+		log:           cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		queue:         newQueue(cmp.Or(o.QueueSize, 4096), cmp.Or(o.BatchSize, 512)),
+		patience:      cmp.Or(o.Patience, 8*time.Second),
+		openingCredit: o.OpeningCredit,
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s
+}
+
+// Transfer executes the order once, however often and wherever it is sent, and answers after COMMIT.
+//
+// A Receipt is the stored answer, be it a transfer or a refusal that was decided under the locks. An error leaves the key
+// as it was: one of the Err variables of this package, a [*KeyReusedError], or an unexpected fault.
+//
+// While the order waits, the end of ctx takes it back. Once its batch has begun, ctx is ignored and Transfer returns
+// what became of it, within Options.Patience. Orders of one name wait for each other; the later ones get the replay.
+func (s *Service) Transfer(ctx context.Context, o Order) (Receipt, error) {
+	if o.Key == "" || o.Render == nil {
+		return Receipt{}, fmt.Errorf("transfer: the order lacks a key or a renderer")
+	}
+	if err := o.validate(); err != nil {
+		return Receipt{}, err
+	}
+	now := s.now()
+	var patience time.Duration
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = cmp.Or(deadline.Sub(now), -1)
+	}
+	r := &request{order: o, done: make(chan struct{})}
+	if !s.queue.push(r, now, patience) {
+		return Receipt{}, ErrOverloaded
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if s.queue.withdraw(r) {
+			return Receipt{}, s.tooLate(ctx, o.name())
+		}
+		<-r.done
+	}
+	return r.receipt, r.err
+}
+
+// tooLate says why an order that was taken back was not answered.
+func (s *Service) tooLate(ctx context.Context, n name) error {
+	if s.queue.holds(n) {
+		return ErrKeyInUse
+	}
+	return fmt.Errorf("%w: %w", ErrOverloaded, context.Cause(ctx))
+}
+
+// InFlight reports whether an order of this name is under way in this process. To learn the state of a key, ask this
+// first and the stored keys second: an order that is no longer in flight has been stored, if it ever will be.
+func (s *Service) InFlight(owner OwnerID, scope, key string) bool {
+	return s.queue.holds(name{owner: owner, scope: scope, key: key})
+}
+
+func newTransferID() TransferID { return TransferID(id.New()) }
