@@ -9,5 +9,5 @@ import "embed"
 
 // FS holds every migration at its root.
 //
-//go:embed *
+//go:embed *.sql
 var FS embed.FS

@@ -86,6 +86,14 @@ func Join(ctx context.Context, opts Options) (*Server, error) {
 // URL is the connection string of the server's database.
 func (s *Server) URL() string { return s.url(role) }
 
+// PID is the server's process, 0 for a joined server.
+func (s *Server) PID() int {
+	if s.process == nil {
+		return 0
+	}
+	return s.process.cmd.Process.Pid
+}
+
 // Done is closed when the server has ended, by Stop or by itself. It is nil, and so never ready, for a joined server.
 func (s *Server) Done() <-chan struct{} {
 	if s.process == nil {
@@ -173,7 +181,7 @@ func (s *Server) arguments() []string {
 		"log_timezone=UTC",
 	}
 	if s.opts.Throwaway {
-		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_wal_size=256MB")
+		settings = append(settings, "fsync=off", "full_page_writes=off", "max_wal_size=256MB")
 	} else {
 		settings = append(settings, "fsync=on", "synchronous_commit=on", "full_page_writes=on")
 	}
