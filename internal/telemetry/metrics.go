@@ -40,8 +40,8 @@ func New() *Metrics {
 			Name: "bankapi_ratelimit_decisions_total", Help: "Limiter decisions, by policy and outcome.",
 		}, []string{"policy", "outcome"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "bankapi_ratelimit_store_failures_total", Help: "Checks that the limiter's store could not answer, by policy.",
-		}, []string{"policy"}),
+			Name: "bankapi_ratelimit_store_failures_total", Help: "Calls that a limiter's store failed or did not answer in time, by store.",
+		}, []string{"store"}),
 		batches: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "bankapi_transfer_batch_size", Help: "Orders that were committed together.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
@@ -83,17 +83,17 @@ func knownMethod(method string) string {
 	return other
 }
 
-// Decision counts what one policy said: "allowed", "refused", or what became of it when its store did not answer.
+// Decision counts what became of one claim on a policy: outcome is one of a few known words.
 func (m *Metrics) Decision(policy, outcome string) {
 	if m != nil {
 		m.decisions.WithLabelValues(policy, outcome).Inc()
 	}
 }
 
-// StoreFailure counts a check that a policy's store could not answer.
-func (m *Metrics) StoreFailure(policy string) {
+// StoreFailure counts a call that a limiter's store (memory, redis, postgres) failed or did not answer in time.
+func (m *Metrics) StoreFailure(store string) {
 	if m != nil {
-		m.failures.WithLabelValues(policy).Inc()
+		m.failures.WithLabelValues(store).Inc()
 	}
 }
 

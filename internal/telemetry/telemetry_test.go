@@ -21,7 +21,7 @@ func TestCountsByPatternNeverByWhatAClientChose(t *testing.T) {
 	m.Request("/accounts/{id}", "GET", 200, time.Millisecond)
 	m.Request("", "BREW", 405, time.Millisecond)
 	m.Decision("user", "refused")
-	m.StoreFailure("ip")
+	m.StoreFailure("redis")
 	m.Batch(3)
 	got := scrape(t, m)
 	for _, want := range []string{
@@ -29,7 +29,7 @@ func TestCountsByPatternNeverByWhatAClientChose(t *testing.T) {
 		`bankapi_http_requests_total{method="other",route="other",status="405"} 1`,
 		`bankapi_http_request_duration_seconds_count{method="GET",route="/accounts/{id}"} 1`,
 		`bankapi_ratelimit_decisions_total{outcome="refused",policy="user"} 1`,
-		`bankapi_ratelimit_store_failures_total{policy="ip"} 1`,
+		`bankapi_ratelimit_store_failures_total{store="redis"} 1`,
 		`bankapi_transfer_batch_size_sum 3`,
 	} {
 		if !strings.Contains(got, want+"\n") {
