@@ -27,7 +27,6 @@ main() {
 
 make_missing() {
 	local image
-	recipe=$(recipe_hash)
 	for image in "${images[@]}"; do
 		if is_current "$image"; then
 			say "$image is here"
@@ -43,7 +42,7 @@ make_missing() {
 is_current() {
 	local made_from
 	made_from=$(docker image inspect -f "{{index .Config.Labels \"$label\"}}" "$1" 2>/dev/null) || return 1
-	[[ -z $made_from || $made_from == "<no value>" || $made_from == "$recipe" ]]
+	[[ -z $made_from || $made_from == "<no value>" || $made_from == "$(recipe)" ]]
 }
 
 # pull asks a registry once; the first refusal answers for the images that follow.
@@ -66,7 +65,7 @@ build() {
 		cp /etc/ssl/certs/ca-certificates.crt "$context"
 	fi
 	# The classic builder is the one that always finds a base that is only local.
-	DOCKER_BUILDKIT=0 docker build --quiet --tag "$image" --label "$label=$recipe" "$context" >/dev/null 2>"$context.log" ||
+	DOCKER_BUILDKIT=0 docker build --quiet --tag "$image" --label "$label=$(recipe)" "$context" >/dev/null 2>"$context.log" ||
 		die "docker build of $image: $(cat "$context.log")"
 }
 
@@ -74,9 +73,10 @@ build() {
 build_base() {
 	local suite mirror root
 	[[ $EUID == 0 ]] || die "the stand-ins are made with debootstrap, which needs root: run this script with sudo"
-	command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
+	command -v debootstrap >/dev/null || install_debootstrap
 	# shellcheck source=/dev/null
 	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	# shellcheck disable=SC2016 # apt-get fills these in
 	mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Identifier: Packages' |
 		awk -v suite="$suite" '$2 == suite { print $1; exit }')
 	[[ -n $mirror ]] || die "apt's sources name no mirror for $suite"
@@ -89,7 +89,13 @@ build_base() {
 		--exclude='./var/cache/apt/*' --exclude='./var/lib/apt/lists/*' \
 		--exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' \
 		--exclude='./var/lib/postgresql/*' --exclude='./dev/*' --exclude='./proc/*' --exclude='./sys/*' . |
-		docker import --change "LABEL $label=$recipe" - "$base" >/dev/null
+		docker import --change "LABEL $label=$(recipe)" - "$base" >/dev/null
+}
+
+install_debootstrap() {
+	say "installing debootstrap"
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends debootstrap >/dev/null
 }
 
 remove() {
@@ -102,8 +108,8 @@ remove() {
 	done
 }
 
-# recipe_hash changes when anything that goes into a stand-in does.
-recipe_hash() {
+# recipe changes when anything that goes into a stand-in does.
+recipe() {
 	{
 		cat /etc/os-release
 		go version
