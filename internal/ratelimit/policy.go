@@ -55,6 +55,9 @@ const (
 )
 
 // Policy is one named limit. It is immutable and shared between goroutines.
+//
+// A literal works everywhere. NewPolicy checks it once and prepares its arithmetic, which a literal pays for at
+// each decision.
 type Policy struct {
 	Name      string // [a-z][a-z0-9-]*, as it stands in the RateLimit header
 	Limit     Limit
@@ -63,4 +66,6 @@ type Policy struct {
 	// Private keeps what is left out of the headers of admitted requests: a counter of an account that the caller
 	// has not proved to own would let strangers read its traffic.
 	Private bool
+
+	rule *rule // nil in a literal
 }

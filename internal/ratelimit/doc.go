@@ -1,0 +1,23 @@
+// Package ratelimit decides who gets the capacity there is. It imports only the standard library.
+//
+//	 request                    Claim: cost 5 of policy "user" for key usr_...
+//	    |
+//	Middleware -> Limiter ----> Backend: budget 50 ms ----> Store: all claims in one atomic step
+//	    |            |              silence: FailMode          Memory, redisstore, pgstore
+//	    |            |                                            |
+//	    |         Decision <---- Status per claim <---------- algorithm: (state, now, cost) -> (state, Status)
+//	    |            |
+//	 next, or     WriteHeaders: RateLimit, Retry-After
+//	 refuse 429
+//
+// A Policy is a named Limit and what to answer when its store cannot. A Claim asks for units of it on behalf of a
+// Key. The claims of one request pass or fail together, so a refusal by one policy costs nothing in the others.
+//
+// Open first: tokenbucket.go, the arithmetic that most limits use. The algorithms (tokenbucket.go, fixedwindow.go,
+// slidinglog.go, slidingcounter.go, leakybucket.go) are pure functions on integers and the specification of every
+// store; storetest holds the stores to it. Then store.go for the promise, limiter.go for what surrounds it, and
+// defaults.go for the limits of this bank.
+//
+// Time is counted in whole microseconds everywhere and nothing is rounded in a caller's favour: whoever waits exactly
+// as long as told is admitted, and a microsecond earlier is refused.
+package ratelimit

@@ -1,0 +1,75 @@
+package ratelimit
+
+// This file says how each algorithm's state lies in a cell. A sliding log does not fit in one.
+//
+//	            until         a        b
+//	bucket      Full          Early
+//	window      End           Used
+//	counter     Start+2P      Before   Now
+
+func (c *cell) bucket() BucketState { return BucketState{Full: c.until, Early: c.a} }
+func (c *cell) window() WindowState { return WindowState{End: c.until, Used: c.a} }
+
+func (c *cell) counter(period int64) CounterState {
+	return CounterState{Start: max(c.until-2*Instant(period), 0), Before: c.a, Now: c.b}
+}
+
+func (c *cell) setBucket(s BucketState) { c.until, c.a = s.Full, s.Early }
+func (c *cell) setWindow(s WindowState) { c.until, c.a = s.End, s.Used }
+
+func (c *cell) setCounter(s CounterState, period int64) {
+	c.until, c.a, c.b = s.Start+2*Instant(period), s.Before, s.Now
+}
+
+// take decides on a cell and writes it only if something was charged.
+func (r *rule) take(c *cell, now Instant, cost int64) Status {
+	switch r.algorithm {
+	case FixedWindow:
+		s, st := r.window.Take(c.window(), now, cost)
+		if st.Allowed && cost > 0 {
+			c.setWindow(s)
+		}
+		return st
+	case SlidingCounter:
+		s, st := r.counter.Take(c.counter(r.counter.Period), now, cost)
+		if st.Allowed && cost > 0 {
+			c.setCounter(s, r.counter.Period)
+		}
+		return st
+	default:
+		s, st := r.bucket.Take(c.bucket(), now, cost)
+		if st.Allowed && cost > 0 {
+			c.setBucket(s)
+		}
+		return st
+	}
+}
+
+func (r *rule) peek(c cell, now Instant, cost int64) Status {
+	switch r.algorithm {
+	case FixedWindow:
+		return r.window.Peek(c.window(), now, cost)
+	case SlidingCounter:
+		return r.counter.Peek(c.counter(r.counter.Period), now, cost)
+	default:
+		return r.bucket.Peek(c.bucket(), now, cost)
+	}
+}
+
+// give puts units back and reports whether the cell is untouched again.
+func (r *rule) give(c *cell, now, taken Instant, units int64) bool {
+	switch r.algorithm {
+	case FixedWindow:
+		s := r.window.Give(c.window(), now, taken, units)
+		c.setWindow(s)
+		return s.Used == 0
+	case SlidingCounter:
+		s := r.counter.Give(c.counter(r.counter.Period), now, taken, units)
+		c.setCounter(s, r.counter.Period)
+		return s.Before == 0 && s.Now == 0
+	default:
+		s := r.bucket.Give(c.bucket(), now, units)
+		c.setBucket(s)
+		return s == BucketState{}
+	}
+}

@@ -1,0 +1,276 @@
+package ratelimit
+
+import (
+	"context"
+	"hash/maphash"
+	"math"
+	"math/bits"
+	"time"
+)
+
+// Memory keeps the counts in this process, for all algorithms.
+//
+//	claims -> hash with this process's secret seed -> the shards concerned, locked in order
+//	       -> decide all -> if all are allowed, charge all -> unlock
+//
+// It holds at most MaxKeys keys. Only an untouched key is ever dropped (a full bucket, a window that is over), so no
+// flood of new keys can make it forget a caller it refuses. When there is no room, the new keys of a shard share one
+// overflow count per policy: strangers crowd each other out, never those already known.
+//
+// A key is its 64-bit hash; two of a million keys share a count with a probability of one in 40 million, and the seed
+// is random, so nobody can look for two that do.
+type Memory struct {
+	now   func() time.Time
+	start time.Time
+	seed  maphash.Seed
+
+	shards [shardCount]shard
+}
+
+var _ Store = (*Memory)(nil)
+
+const shardCount = 64 // as many as a word has bits: see lock
+
+// MemoryOptions are all optional.
+type MemoryOptions struct {
+	Now     func() time.Time // the clock; time.Now
+	MaxKeys int              // 1,000,000: some 70 MB, used only when so many keys are
+}
+
+// NewMemory returns an empty store.
+func NewMemory(o MemoryOptions) *Memory {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxKeys == 0 {
+		o.MaxKeys = 1_000_000
+	}
+	m := &Memory{now: o.Now, start: o.Now(), seed: maphash.MakeSeed()}
+	for i := range m.shards {
+		m.shards[i].most = max(1, o.MaxKeys/shardCount)
+	}
+	return m
+}
+
+// Take implements Store. It never fails for valid claims, whatever the contention, and allocates nothing for keys it
+// has seen.
+func (m *Memory) Take(_ context.Context, claims []Claim, out []Status) error {
+	if err := CheckClaims(claims, out); err != nil {
+		return err
+	}
+	if len(claims) == 1 {
+		out[0] = m.takeOne(&claims[0])
+		return nil
+	}
+	var buf [8]ask
+	asks, shards := m.asks(buf[:0], claims)
+	now := m.clock()
+	m.lock(shards)
+	defer m.unlock(shards)
+	if !m.decide(asks, now, out) {
+		return nil
+	}
+	for i := range asks {
+		s, k := m.shard(asks[i].hash), &asks[i]
+		if k.first == i {
+			out[i] = s.take(k, now)
+		} else {
+			out[i] = out[k.first]
+		}
+		s.hold(&asks[k.first], m.reservation(k, claims[i].ID), claims[i].Cost, now)
+	}
+	return nil
+}
+
+// takeOne is Take for a single claim, which most are: one lock, one look-up.
+func (m *Memory) takeOne(c *Claim) Status {
+	k := m.ask(c)
+	s := m.shard(k.hash)
+	now := m.clock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle(m, &k, now)
+	st := s.take(&k, now)
+	if c.ID != "" && st.Allowed {
+		s.hold(&k, m.reservation(&k, c.ID), c.Cost, now)
+	}
+	return st
+}
+
+// Peek implements Store.
+func (m *Memory) Peek(_ context.Context, claims []Claim, out []Status) error {
+	if err := CheckClaims(claims, out); err != nil {
+		return err
+	}
+	var buf [8]ask
+	asks, shards := m.asks(buf[:0], claims)
+	now := m.clock()
+	m.lock(shards)
+	defer m.unlock(shards)
+	m.decide(asks, now, out)
+	return nil
+}
+
+// decide fills out with what each claim would get, and reports whether all are allowed. The shards are locked.
+func (m *Memory) decide(asks []ask, now Instant, out []Status) bool {
+	all := true
+	for i := range asks {
+		k := &asks[i]
+		if k.first != i {
+			out[i] = out[k.first]
+			continue
+		}
+		s := m.shard(k.hash)
+		s.settle(m, k, now)
+		out[i] = s.peek(k, now)
+		all = all && out[i].Allowed
+	}
+	return all
+}
+
+// Give implements Store.
+func (m *Memory) Give(_ context.Context, claims []Claim) error {
+	now := m.clock()
+	for i := range claims {
+		c := &claims[i]
+		if c.Policy == nil || c.ID == "" || c.Cost < 0 {
+			continue
+		}
+		k := m.ask(c)
+		s := m.shard(k.hash)
+		s.mu.Lock()
+		s.give(&k, m.reservation(&k, c.ID), now)
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// Reset implements Store.
+func (m *Memory) Reset(_ context.Context, claims []Claim) error {
+	for i := range claims {
+		k := m.ask(&claims[i])
+		s := m.shard(k.hash)
+		s.mu.Lock()
+		s.forget(k.hash)
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// Sweep drops every untouched key and gives its memory back. Nothing depends on it: at the cap, room is made without.
+func (m *Memory) Sweep() {
+	now := m.clock()
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.mu.Lock()
+		s.sweep(now)
+		s.mu.Unlock()
+	}
+}
+
+// Run sweeps once a minute until ctx is done.
+func (m *Memory) Run(ctx context.Context) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			m.Sweep()
+		}
+	}
+}
+
+// Len counts the keys held.
+func (m *Memory) Len() int {
+	n := 0
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.mu.Lock()
+		n += s.cells.used + len(s.logs)
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// clock follows the monotonic clock, so that a wall clock set back stops nobody, and the wall clock where that is
+// ahead, so that a day begins on time after a laptop slept.
+func (m *Memory) clock() Instant {
+	now := m.now()
+	return max(InstantOf(m.start)+Instant(now.Sub(m.start)/time.Microsecond), InstantOf(now))
+}
+
+// ask is a claim made ready: its place and its arithmetic.
+type ask struct {
+	policy *Policy
+	rule   *rule
+	hash   uint64 // of policy and key
+	home   uint64 // under which it is counted: hash, or the overflow's
+	cost   int64  // the sum over the claims of this policy and key
+	first  int    // index of the first claim of this policy and key
+}
+
+func (m *Memory) ask(c *Claim) ask {
+	return ask{policy: c.Policy, rule: c.Policy.ready(), hash: m.hash(c), cost: c.Cost}
+}
+
+// asks makes claims ready, sums those of one policy and key, and names the shards concerned.
+func (m *Memory) asks(asks []ask, claims []Claim) (_ []ask, shards uint64) {
+	for i := range claims {
+		k := m.ask(&claims[i])
+		for k.first = 0; k.first < i && asks[k.first].hash != k.hash; k.first++ {
+		}
+		if k.first < i {
+			sum := &asks[k.first].cost
+			*sum += min(k.cost, math.MaxInt64-*sum)
+		}
+		asks = append(asks, k)
+		shards |= 1 << (k.hash >> 58)
+	}
+	return asks, shards
+}
+
+// lock locks the shards of a set, in ascending order: two calls never wait for each other.
+func (m *Memory) lock(shards uint64) {
+	for ; shards != 0; shards &= shards - 1 {
+		m.shards[bits.TrailingZeros64(shards)].mu.Lock()
+	}
+}
+
+func (m *Memory) unlock(shards uint64) {
+	for ; shards != 0; shards &= shards - 1 {
+		m.shards[bits.TrailingZeros64(shards)].mu.Unlock()
+	}
+}
+
+func (m *Memory) shard(hash uint64) *shard { return &m.shards[hash>>58] }
+
+// hash is of the policy's name and of both parts of the key, each hashed by itself, so that ("ab", "c") and
+// ("a", "bc") differ.
+func (m *Memory) hash(c *Claim) uint64 {
+	h := mix(maphash.String(m.seed, c.Policy.Name), maphash.String(m.seed, c.Key.Owner))
+	if c.Key.Part != "" {
+		h = mix(h, maphash.String(m.seed, c.Key.Part))
+	}
+	return max(h, 1) // 0 marks a free cell
+}
+
+// overflow is the place shared by the keys of a policy for which there is no room.
+func (m *Memory) overflow(p *Policy) uint64 {
+	return max(mix(maphash.String(m.seed, p.Name), 0), 1)
+}
+
+// reservation names the record of a claim that may be given back; 0 is none.
+func (m *Memory) reservation(k *ask, id string) uint64 {
+	if id == "" {
+		return 0
+	}
+	return max(mix(k.hash, maphash.String(m.seed, id)), 1)
+}
+
+// mix combines two hashes; the order matters. Both halves of the product depend on all bits of both.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd1b54a32d192ed03)
+	return hi ^ lo
+}

@@ -1,0 +1,55 @@
+package ratelimit
+
+import "context"
+
+// Outcome is what became of one claim.
+type Outcome string
+
+// The outcomes. They are few and known, so they may label a metric; keys never may.
+const (
+	Admitted     Outcome = "admitted"
+	Refused      Outcome = "refused"       // by this policy
+	FailedOpen   Outcome = "failed_open"   // its store did not answer: admitted
+	FailedClosed Outcome = "failed_closed" // its store did not answer: refused
+)
+
+// Observer is told what a Limiter does, for metrics and logs. Its methods are called on the path of the request, by
+// many goroutines: they return at once.
+type Observer interface {
+	// Decided is told of each claim that was charged, of each that refused, and of each that could not be asked. A
+	// claim that would have passed but for another's refusal is not told.
+	Decided(policy string, outcome Outcome)
+	// StoreFailed is told of each call that a store failed or did not finish in time. A call that ended because the
+	// client went away is not told.
+	StoreFailed(store string, err error)
+}
+
+func (l *Limiter) observe(ctx context.Context, d *Decision) {
+	if l.Observer == nil {
+		return
+	}
+	for i := range d.Statuses {
+		if d.Statuses[i].Unknown && ctx.Err() != nil {
+			continue
+		}
+		if outcome := d.outcome(i); outcome != "" {
+			l.Observer.Decided(d.Claims[i].Policy.Name, outcome)
+		}
+	}
+}
+
+// outcome is what became of claim i; empty when it passed and another refused.
+func (d *Decision) outcome(i int) Outcome {
+	st := &d.Statuses[i]
+	switch {
+	case st.Unknown && st.Allowed:
+		return FailedOpen
+	case st.Unknown:
+		return FailedClosed
+	case !st.Allowed:
+		return Refused
+	case d.Allowed:
+		return Admitted
+	}
+	return ""
+}
