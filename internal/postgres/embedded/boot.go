@@ -44,7 +44,15 @@ func (s *Server) makeSocketDir() (string, error) {
 	if len(dir) > maxSocketDir {
 		return "", fmt.Errorf("socket directory %s: longer than %d bytes", dir, maxSocketDir)
 	}
-	return dir, s.account.own(dir)
+	return dir, errors.Join(s.account.own(dir), s.lock.write(dir))
+}
+
+// removeSocketDir clears away what makeSocketDir of an earlier run made.
+func removeSocketDir(dir string) error {
+	if !strings.HasPrefix(filepath.Base(dir), socketPrefix) {
+		return nil
+	}
+	return os.RemoveAll(dir)
 }
 
 // boot starts the server process and waits until it answers.

@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -76,11 +77,11 @@ func Join(ctx context.Context, opts Options) (*Server, error) {
 	if absErr != nil {
 		return nil, absErr
 	}
-	file, pidErr := readPIDFile(filepath.Join(dir, "postgres"))
-	if pidErr != nil || file.socketDir == "" {
+	_, socketDir := readLock(filepath.Join(dir, "lock"))
+	if socketDir == "" {
 		return nil, err // it has only just begun to start
 	}
-	return &Server{opts: opts, socketDir: file.socketDir}, nil
+	return &Server{opts: opts, socketDir: socketDir}, nil
 }
 
 // URL is the connection string of the server's database.
@@ -163,7 +164,12 @@ func (s *Server) start(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, bootPatience)
 	defer cancel()
-	if err := s.boot(ctx); err != nil {
+	err = s.boot(ctx)
+	for err != nil && strings.Contains(err.Error(), "is still in use") && ctx.Err() == nil {
+		time.Sleep(200 * time.Millisecond) // a backend of a server that was killed has not noticed yet
+		err = s.boot(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	return s.ensureDatabase(ctx)

@@ -14,56 +14,47 @@ import (
 	"time"
 )
 
-// pidFile is what a server writes into its data directory.
-type pidFile struct {
-	pid       int
-	socketDir string
-}
-
-func readPIDFile(data string) (pidFile, error) {
+// serverPID reads what a server writes into its data directory when it starts.
+func serverPID(data string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {
-		return pidFile{}, err
+		return 0, err
 	}
-	lines := strings.Split(string(text), "\n") // pid, data directory, start time, port, socket directory, ...
-	pid, err := strconv.Atoi(strings.TrimSpace(lines[0]))
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(first))
 	if err != nil {
-		return pidFile{}, fmt.Errorf("postmaster.pid: %w", err)
+		return 0, fmt.Errorf("postmaster.pid: %w", err)
 	}
-	file := pidFile{pid: pid}
-	if len(lines) > 4 {
-		file.socketDir = lines[4]
-	}
-	return file, nil
+	return pid, nil
 }
 
 // stopLeftover ends the server of a program that died without stopping it. We hold the lock, so it serves nobody.
 func stopLeftover(ctx context.Context, data string, log *slog.Logger) error {
-	file, err := readPIDFile(data)
+	pid, err := serverPID(data)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if !isPostmaster(file.pid, data) {
-		return dropStalePIDFile(file.pid, data)
+	if !isPostmaster(pid, data) {
+		return dropStalePIDFile(pid, data)
 	}
-	log.InfoContext(ctx, "stopping the PostgreSQL of an earlier run", "pid", file.pid)
+	log.InfoContext(ctx, "stopping the PostgreSQL of an earlier run", "pid", pid)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT} {
-		if err := syscall.Kill(file.pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("stop the PostgreSQL of an earlier run, process %d: %w", file.pid, err)
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("stop the PostgreSQL of an earlier run, process %d: %w", pid, err)
 		}
 		for deadline := time.Now().Add(stopPatience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-			if !isPostmaster(file.pid, data) {
-				return removeOldSocketDir(file.socketDir)
+			if !isPostmaster(pid, data) {
+				return nil
 			}
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 		}
 	}
-	return fmt.Errorf("the PostgreSQL of an earlier run, process %d, does not stop; end it and start again", file.pid)
+	return fmt.Errorf("the PostgreSQL of an earlier run, process %d, does not stop; end it and start again", pid)
 }
 
 // dropStalePIDFile removes a file that names a process which is somebody else's by now: PostgreSQL would take it for a
@@ -73,12 +64,4 @@ func dropStalePIDFile(pid int, data string) error {
 		return nil
 	}
 	return os.Remove(filepath.Join(data, "postmaster.pid"))
-}
-
-// removeOldSocketDir clears away what makeSocketDir of an earlier run made.
-func removeOldSocketDir(dir string) error {
-	if !strings.HasPrefix(filepath.Base(dir), socketPrefix) {
-		return nil
-	}
-	return os.RemoveAll(dir)
 }

@@ -3,7 +3,6 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -12,7 +11,8 @@ import (
 // ErrInUse is returned by Start while another program holds the directory.
 var ErrInUse = errors.New("the data directory is in use")
 
-// lock is the right to use a directory. The kernel takes it back when the program ends, however it ends.
+// lock is the right to use a directory. The kernel takes it back when the program ends, however it ends. The file says
+// who holds it, in two lines: the process and, once it is chosen, the directory of the server's socket.
 type lock struct{ file *os.File }
 
 func acquire(path string, owner *account) (*lock, error) {
@@ -24,20 +24,35 @@ func acquire(path string, owner *account) (*lock, error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		holder, _ := io.ReadAll(file)
 		_ = file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w by process %s", ErrInUse, strings.TrimSpace(string(holder)))
+			pid, _ := readLock(path)
+			return nil, fmt.Errorf("%w by process %s", ErrInUse, pid)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	if err := errors.Join(owner.own(path), file.Truncate(0)); err != nil {
-		return nil, errors.Join(err, file.Close())
+	l := &lock{file}
+	_, oldSocketDir := readLock(path)
+	if err := errors.Join(owner.own(path), removeSocketDir(oldSocketDir), l.write("")); err != nil {
+		return nil, errors.Join(err, l.release())
 	}
-	if _, err := fmt.Fprintln(file, os.Getpid()); err != nil {
-		return nil, errors.Join(err, file.Close())
+	return l, nil
+}
+
+func (l *lock) write(socketDir string) error {
+	if err := l.file.Truncate(0); err != nil {
+		return err
 	}
-	return &lock{file}, nil
+	_, err := l.file.WriteAt(fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), socketDir), 0)
+	return err
+}
+
+// readLock tells who holds the lock or held it last; what is not known is empty.
+func readLock(path string) (pid, socketDir string) {
+	text, _ := os.ReadFile(path)
+	pid, rest, _ := strings.Cut(string(text), "\n")
+	socketDir, _, _ = strings.Cut(rest, "\n")
+	return pid, socketDir
 }
 
 // release leaves the file in place: removing it would let two programs lock two files of one name.

@@ -1,0 +1,4 @@
+package postgres
+
+// MigrateFS lets tests bring their own migrations.
+var MigrateFS = migrateFS
