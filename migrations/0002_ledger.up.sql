@@ -60,7 +60,7 @@ CREATE VIEW entries AS
 -- It stands in for foreign keys to accounts, whose checks run row by row, at a fraction of their price.
 -- The planner settings keep a plan that was made while the tables were small from staying when they have grown.
 CREATE FUNCTION ledger_post() RETURNS trigger LANGUAGE plpgsql
-    SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     unposted bigint;
 BEGIN

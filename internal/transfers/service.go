@@ -18,7 +18,7 @@ type Options struct {
 	Log           *slog.Logger     // discards
 	QueueSize     int              // orders that may wait; 4096
 	BatchSize     int              // orders settled at once; 512
-	Patience      time.Duration    // how long a batch is tried again before its orders are answered ErrOverloaded; 8 s
+	Patience      time.Duration    // how long a batch is tried again before its orders are answered ErrOverloaded; 5 s
 	OpeningCredit Amount           // what OpenAccount moves from the system account to a new one; 0 moves nothing
 }
 
@@ -40,7 +40,7 @@ func New(pool *pgxpool.Pool, o Options) *Service {
 		now:           o.Now,
 		log:           cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		queue:         newQueue(cmp.Or(o.QueueSize, 4096), cmp.Or(o.BatchSize, 512)),
-		patience:      cmp.Or(o.Patience, 8*time.Second),
+		patience:      cmp.Or(o.Patience, 5*time.Second),
 		openingCredit: o.OpeningCredit,
 	}
 	if s.now == nil {
