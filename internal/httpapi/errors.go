@@ -8,6 +8,9 @@ var (
 	errMethodNotAllowed = errors.New("method not allowed")
 	errBodyTooLarge     = errors.New("body too large")
 	errNotJSON          = errors.New("body is not announced as JSON")
+	errLimitsUnknown    = errors.New("a limiter's store did not answer")
+	errUnavailable      = errors.New("database unavailable")
+	errNotReady         = errors.New("not ready")
 )
 
 func invalid(faults ...Fault) error {

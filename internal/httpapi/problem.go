@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+
+	"example.com/bankapi/internal/auth"
+	"example.com/bankapi/internal/idempotency"
+	"example.com/bankapi/internal/rates"
+	"example.com/bankapi/internal/transfers"
 )
 
 // ProblemType is a class of problem: everything about it that never varies (RFC 9457).
@@ -30,6 +35,7 @@ var (
 	noCredentials   = challenge(own("credentials-missing", http.StatusUnauthorized, "Credentials are missing"), realm)
 	invalidToken    = challenge(own("invalid-token", http.StatusUnauthorized, "The token is not valid"), realm+`, error="invalid_token"`)
 	badCredentials  = challenge(own("bad-credentials", http.StatusUnauthorized, "E-mail address or password is wrong"), realm)
+	sessionRequired = own("session-required", http.StatusForbidden, "Only a session may do this")
 	accountNotFound = own("account-not-found", http.StatusNotFound, "No such account of yours")
 	transferMissing = own("transfer-not-found", http.StatusNotFound, "No such transfer of yours")
 	apiKeyNotFound  = own("api-key-not-found", http.StatusNotFound, "No such API key of yours")
@@ -45,6 +51,7 @@ var (
 	recipientFrozen = own("recipient-frozen", http.StatusUnprocessableEntity, "The receiving account is frozen")
 	outOfRange      = own("amount-out-of-range", http.StatusUnprocessableEntity, "The receiving account cannot hold that much")
 	tooManyAccounts = own("too-many-accounts", http.StatusUnprocessableEntity, "You have as many accounts as one customer may have")
+	tooManyAPIKeys  = own("too-many-api-keys", http.StatusUnprocessableEntity, "You have as many API keys as one customer may have")
 	noFunds         = own("insufficient-funds", http.StatusUnprocessableEntity, "The balance is too low")
 	timedOut        = retry(own("timed-out", http.StatusServiceUnavailable, "The request took too long"), 1)
 
@@ -62,9 +69,9 @@ var (
 
 // types lists the problem types for those who check them against the document and the pages.
 var types = []*ProblemType{
-	malformedBody, validation, weakPassword, twoCredentials, keyMissing, keyInvalid, noCredentials, invalidToken, badCredentials,
+	malformedBody, validation, weakPassword, twoCredentials, keyMissing, keyInvalid, noCredentials, invalidToken, badCredentials, sessionRequired,
 	accountNotFound, transferMissing, apiKeyNotFound, ratesNotFound, emailTaken, keyInUse, keyReused, recipient, sameAccount,
-	currencyUnknown, currencyDiffers, frozen, recipientFrozen, outOfRange, tooManyAccounts, noFunds, timedOut, quotaExceeded, reducedCapacity, notFound, methodNotAllowed,
+	currencyUnknown, currencyDiffers, frozen, recipientFrozen, outOfRange, tooManyAccounts, tooManyAPIKeys, noFunds, timedOut, quotaExceeded, reducedCapacity, notFound, methodNotAllowed,
 	bodyTooLarge, notJSON, internal,
 }
 
@@ -98,7 +105,8 @@ func challenge(t *ProblemType, header string) *ProblemType {
 	return t
 }
 
-// rows is the table: which error becomes which problem, and what is said about it. The first match counts.
+// rows is the table: which error becomes which problem, and what is said about it. The first match counts. An error with
+// more to tell than its row (the faults of a body, the fields that differ) arrives as a *[Problem].
 var rows = []struct {
 	err    error
 	is     *ProblemType
@@ -108,19 +116,73 @@ var rows = []struct {
 	{errMethodNotAllowed, methodNotAllowed, "This address does not take that method. Allow lists those it takes."},
 	{errBodyTooLarge, bodyTooLarge, "The body is larger than 64 KiB."},
 	{errNotJSON, notJSON, "Send the body as Content-Type: application/json."},
+	{errNotReady, reducedCapacity, "The database cannot be reached, or its schema is not up to date."},
+	{errLimitsUnknown, reducedCapacity, "Not all limits can be asked just now."},
+	{errUnavailable, reducedCapacity, "The database cannot be reached just now. Nothing is known to have failed: send it again."},
+
+	{auth.ErrNoCredentials, noCredentials, "Send a token as Authorization: Bearer <token>. POST /sessions gives one."},
+	{auth.ErrMalformedCredentials, invalidToken, invalidTokenDetail},
+	{auth.ErrInvalidToken, invalidToken, invalidTokenDetail},
+	{auth.ErrTwoCredentials, twoCredentials, "Send one Authorization header."},
+	{auth.ErrSessionRequired, sessionRequired, "Log in to do this: an API key must not make or end credentials."},
+	{auth.ErrBadCredentials, badCredentials, "No user has this e-mail address and this password."},
+	{auth.ErrBusy, reducedCapacity, "Too many passwords are being checked just now."},
+	{auth.ErrEmailTaken, emailTaken, "A user with this e-mail address exists. Log in instead."},
+	{auth.ErrInvalidEmail, validation, "The e-mail address is not one that mail can be sent to."},
+	{auth.ErrWeakPassword, weakPassword, "Take at least 15 characters, and not what everybody tries first."},
+	{auth.ErrInvalidAPIKeyName, validation, "The name must be 1 to 64 printable characters."},
+	{auth.ErrTooManyAPIKeys, tooManyAPIKeys, "Revoke one that is not used any more."},
+	{auth.ErrAPIKeyNotFound, apiKeyNotFound, "The key does not exist, is revoked, or is not yours."},
+
+	{idempotency.ErrKeyMissing, keyMissing, "Send an Idempotency-Key of your own making, and the same one with every retry."},
+	{idempotency.ErrKeyInvalid, keyInvalid, `A key is one value of 1 to 255 visible ASCII characters without quotation marks inside, backslash, comma and semicolon.`},
+
+	{transfers.ErrAccountNotFound, accountNotFound, "The account does not exist, or it is not yours."},
+	{transfers.ErrTransferNotFound, transferMissing, "The transfer does not exist, or no account of yours took part in it."},
+	{transfers.ErrRecipientNotFound, recipient, "Check to_account: nobody has this account."},
+	{transfers.ErrSameAccount, sameAccount, "Money cannot be sent to the account it comes from."},
+	{transfers.ErrUnknownCurrency, currencyUnknown, "The bank keeps no accounts in this currency."},
+	{transfers.ErrCurrencyMismatch, currencyDiffers, "Both accounts must have the currency of the transfer: the bank does not exchange."},
+	{transfers.ErrAccountFrozen, frozen, "The sending account is frozen. It neither sends nor receives."},
+	{transfers.ErrRecipientFrozen, recipientFrozen, "The receiving account is frozen. It neither sends nor receives."},
+	{transfers.ErrInsufficientFunds, noFunds, "The balance does not cover the amount. No money has moved."},
+	{transfers.ErrAmountOutOfRange, outOfRange, "The amount is larger than the receiving account can take."},
+	{transfers.ErrTooManyAccounts, tooManyAccounts, "Use one of those you have."},
+	{transfers.ErrInvalidMemo, validation, "The memo must be text of at most 140 characters."},
+	{transfers.ErrInvalidName, validation, "The name must be text of at most 64 characters."},
+	{transfers.ErrKeyInUse, keyInUse, "The first request with this key has not been answered yet. Send it again to get its answer."},
+	{transfers.ErrOverloaded, reducedCapacity, "The order cannot be taken in time. The key is free: send it again."},
+
+	{rates.ErrUnknownBase, ratesNotFound, "No rates are published for this currency."},
+
 	{context.DeadlineExceeded, timedOut, "The request was given up after its time limit. Nothing is known to have failed: send it again."},
 	{context.Canceled, timedOut, "The client went away."},
 }
+
+const (
+	keyReusedDetail    = "The key belongs to another request. Use a new key for a new intent."
+	invalidTokenDetail = "The token is unknown, expired, revoked or malformed. Log in again."
+)
 
 // problemOf finds the problem of an error. An error that is not in the table is a bare 500: the caller logs it.
 func problemOf(err error) Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return *p
 	}
+	if _, ok := errors.AsType[*transfers.KeyReusedError](err); ok {
+		return Problem{Type: keyReused, Detail: keyReusedDetail}
+	}
+	if weak, ok := errors.AsType[*auth.WeakPasswordError](err); ok {
+		return Problem{Type: weakPassword, Detail: "The password " + weak.Reason + ".",
+			Faults: []Fault{{Pointer: "#/password", Detail: "The password " + weak.Reason + "."}}}
+	}
 	for _, row := range rows {
 		if errors.Is(err, row.err) {
 			return Problem{Type: row.is, Detail: row.detail}
 		}
+	}
+	if unavailable(err) {
+		return problemOf(errUnavailable)
 	}
 	return Problem{Type: internal}
 }

@@ -1,0 +1,171 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// faultsOf returns the faults of an error as "pointer detail" lines.
+func faultsOf(t *testing.T, err error) []Fault {
+	t.Helper()
+	p, ok := errors.AsType[*Problem](err)
+	if !ok {
+		t.Fatalf("got error %v, want a problem", err)
+	}
+	return p.Faults
+}
+
+func TestBodyIsExactlyOneObject(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ body, pointer, detail string }{
+		{"", "", "empty"},
+		{" \n", "", "empty"},
+		{"[]", "", "must be a JSON object"},
+		{"null", "", "must be a JSON object"},
+		{`"x"`, "", "must be a JSON object"},
+		{"{", "", "ends too early"},
+		{`{"a"`, "#/a", "ends too early"},
+		{`{"a":1`, "#/a", "ends too early"},
+		{`{"a":1,}`, "#/a", "malformed"},
+		{`{"a":007}`, "#/a", "malformed"},
+		{`{"a":+1}`, "#/a", "malformed"},
+		{`{"a":1}{}`, "", "something after"},
+		{`{"a":1} x`, "", "something after"},
+		{`{"a":1,"b":2,"a":3}`, "#/a", "twice"},
+		{`{"a":1,"\u0061":3}`, "#/a", "twice"},
+		{`{"a":[{"b":{"c":1,"c":2}}]}`, "#/a/0/b/c", "twice"},
+		{`{"a/b~c":{"d é":1,"d é":1}}`, "#/a~1b~0c/d%20%C3%A9", "twice"},
+		{"{\"a\":\"\xff\"}", "", "not UTF-8"},
+		{`{"a":"x\u0000y"}`, "#/a", "U+0000"},
+		{`{"a\u0000":1}`, "#/a%00", "U+0000"},
+		{`{"a":["\ud800"]}`, "#/a/0", "unpaired surrogate"},
+		{`{"a":"\udc00\ud800"}`, "#/a", "unpaired surrogate"},
+		{`{"a":"\ud800\ud800\udc00"}`, "#/a", "unpaired surrogate"},
+		{`{"\ud800":1}`, "#/%EF%BF%BD", "unpaired surrogate"},
+		{`{"a":` + strings.Repeat("[", 5000), "#/a" + strings.Repeat("/0", maxDepth), "too deeply"},
+	} {
+		_, err := parseObject([]byte(test.body))
+		got := faultsOf(t, err)
+		if len(got) != 1 || got[0].Pointer != test.pointer || !strings.Contains(got[0].Detail, test.detail) {
+			t.Errorf("%.60q: got %+v, want %q at %q", test.body, got, test.detail, test.pointer)
+		}
+	}
+}
+
+func TestAcceptsWhatJSONAllows(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		"{}", " \t\r\n{ \"a\" : [ 1 , { \"b\" : null } , \"\" ] }\n", `{"a":"\ud83d\ude00\ufffd\\ud800"}`, "{\"a\":\"\ufffd\"}", `{"":0}`,
+		`{"a":{"x":1},"b":{"x":1}}`,
+	} {
+		got, err := parseObject([]byte(body))
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+			continue
+		}
+		checkSameMeaning(t, []byte(body), got)
+	}
+}
+
+// checkSameMeaning fails unless the members say what encoding/json reads in the body.
+func checkSameMeaning(t *testing.T, body []byte, got object) {
+	t.Helper()
+	encoded, err := json.Marshal(got)
+	if err != nil {
+		t.Fatalf("%q: re-encode %v: %v", body, got, err)
+	}
+	var meant, means any
+	if err := json.Unmarshal(body, &meant); err != nil {
+		t.Fatalf("accepted %q, which encoding/json refuses: %v", body, err)
+	}
+	if err := json.Unmarshal(encoded, &means); err != nil || !reflect.DeepEqual(meant, means) {
+		t.Fatalf("%q re-encodes to %q (%v)", body, encoded, err)
+	}
+}
+
+func TestContentTypeMustBeJSON(t *testing.T) {
+	t.Parallel()
+	for contentType, want := range map[string]bool{
+		"application/json": true, "Application/JSON; charset=utf-8": true, "": false, "text/plain": false, "application/jsonx": false, ";;;": false,
+	} {
+		r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
+		r.Header.Set("Content-Type", contentType)
+		if _, err := readObject(r); (err == nil) != want {
+			t.Errorf("%q: got error %v, want accepted %t", contentType, err, want)
+		}
+	}
+}
+
+func TestAmountsAreWholeNumbersAsWritten(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{
+		"0", "-1", "-0", "1.5", "1.0", "1e2", "1E0", `"100"`, `""`, "null", "true", "[]", "{}",
+		"1000000000001", "9223372036854775808", "1" + strings.Repeat("0", 30),
+	} {
+		f := fields{members: object{"amount": json.RawMessage(bad)}}
+		f.amount("amount")
+		if got := faultsOf(t, f.err()); len(got) != 1 || got[0].Pointer != "#/amount" {
+			t.Errorf("amount %s: got faults %+v, want one at #/amount", bad, got)
+		}
+	}
+	for text, want := range map[string]int64{"1": 1, "12550": 12550, "1000000000000": 1_000_000_000_000} {
+		f := fields{members: object{"amount": json.RawMessage(text)}}
+		if got := f.amount("amount"); got != want || f.err() != nil {
+			t.Errorf("amount %s: got %d, %v", text, got, f.err())
+		}
+	}
+}
+
+func TestTellsEveryFaultAtOnce(t *testing.T) {
+	t.Parallel()
+	members, err := parseObject([]byte(`{"amount":1.5,"name":"a\tb","memo":7,"long":"xxxx","extra":1,"Amount":2,"currency":"ngn","blank":""}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fields{members: members}
+	f.amount("amount")
+	f.text("name", 10)
+	f.optionalText("memo", 10)
+	f.text("long", 3)
+	f.currency("currency")
+	f.text("blank", 3)
+	f.secret("absent", 3)
+	var got []string
+	for _, fault := range faultsOf(t, f.err()) {
+		got = append(got, fault.Pointer)
+	}
+	want := []string{"#/amount", "#/name", "#/memo", "#/long", "#/currency", "#/blank", "#/absent", "#/Amount", "#/extra"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got faults at %v, want %v", got, want)
+	}
+}
+
+// FuzzDecode: whatever is accepted re-encodes to the same meaning, and the members it is made of are all there.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"from_account":"acct_x","amount":12550,"memo":"\ud83d\ude00"}`, `{"a":{"b":[1,2,{"c":null}]}}`, `{"a":1,"a":2}`, `{"a":"\ud800"}`, `{} {}`, `[`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := parseObject(body)
+		if err != nil {
+			if len(faultsOf(t, err)) == 0 {
+				t.Errorf("%q: refused without a fault", body)
+			}
+			return
+		}
+		checkSameMeaning(t, body, got)
+		again, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parseObject(again); err != nil {
+			t.Errorf("%q is accepted and its own encoding %q is not: %v", body, again, err)
+		}
+	})
+}
