@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"example.com/bankapi/internal/ratelimit"
+)
+
+// A claim says what a request is charged: which policy, whose key, how much.
+type claim func(*http.Request) ratelimit.Claim
+
+// limit charges each request all claims of its stage, or refuses it. Nothing behind it has run by then: no body is read,
+// no database asked.
+func (a *api) limit(claims ...claim) func(http.Handler) http.Handler {
+	return ratelimit.Middleware(a.Limiter, func(r *http.Request) []ratelimit.Claim {
+		asked := make([]ratelimit.Claim, len(claims))
+		for i, claim := range claims {
+			asked[i] = claim(r)
+		}
+		return asked
+	}, func(w http.ResponseWriter, r *http.Request, d ratelimit.Decision) {
+		a.fail(w, r, refusal(r, d))
+	})
+}
+
+func (a *api) addressClaim(r *http.Request) ratelimit.Claim {
+	return ratelimit.Claim{Policy: a.Policies.IP, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1}
+}
+
+func (a *api) anonymousClaim(r *http.Request) ratelimit.Claim {
+	return ratelimit.Claim{Policy: a.Policies.Anonymous, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1}
+}
+
+func (a *api) userClaim(r *http.Request) ratelimit.Claim {
+	return ratelimit.Claim{
+		Policy: a.Policies.User,
+		Key:    ratelimit.Key{Owner: exchangeOf(r).principal.User.String()},
+		Cost:   costOf(r.Method, routeOf(r)),
+	}
+}
+
+// refusal turns a decision against a request into its problem: 429, or 503 if a policy that fails closed could not be
+// asked. The log is told which policies it was.
+func refusal(r *http.Request, d ratelimit.Decision) *Problem {
+	x := exchangeOf(r)
+	x.refusedBy = d.Violated
+	if d.Unavailable {
+		return &Problem{Type: reducedCapacity, Detail: "A limit cannot be checked just now.", Violated: d.Violated}
+	}
+	if d.RetryAfter == 0 {
+		return &Problem{Type: quotaExceeded, Detail: "The request costs more than the limit ever allows.", Violated: d.Violated}
+	}
+	seconds := (d.RetryAfter + time.Second - 1) / time.Second
+	detail := strconv.AppendInt([]byte("Nothing was done and nothing was charged. Send it again in "), int64(seconds), 10)
+	return &Problem{Type: quotaExceeded, Detail: string(append(detail, " s."...)), Violated: d.Violated}
+}
