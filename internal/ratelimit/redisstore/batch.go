@@ -1,0 +1,119 @@
+package redisstore
+
+import (
+	"math"
+	"time"
+
+	"example.com/bankapi/internal/ratelimit"
+)
+
+// batch is the claims of one call as the script takes them: those of one policy and key are one sum.
+type batch struct {
+	sums []sum
+	of   []int // the sum of each claim
+}
+
+// sum is what one call asks of one policy and key.
+type sum struct {
+	key      string
+	limit    ratelimit.Limit
+	cost     int64
+	reserves []reserve
+}
+
+// reserve is units that may be given back under a key of their own.
+type reserve struct {
+	key   string
+	units int64
+}
+
+// pack sums up the claims of a take or a peek.
+func (s *Store) pack(claims []ratelimit.Claim) *batch {
+	b := &batch{sums: make([]sum, 0, len(claims)), of: make([]int, len(claims))}
+	for i := range claims {
+		c := &claims[i]
+		n := b.find(key(s.prefix, c.Policy, c.Key), c.Policy.Limit)
+		b.of[i] = n
+		to := &b.sums[n]
+		to.cost += min(c.Cost, math.MaxInt64-to.cost)
+		if c.ID != "" && c.Cost > 0 {
+			to.reserve(reservationKey(to.key, c.ID), c.Cost)
+		}
+	}
+	return b
+}
+
+// find returns the index of a key's sum, a new one if it has none. A call has few claims: a map would be slower.
+func (b *batch) find(key string, limit ratelimit.Limit) int {
+	for i := range b.sums {
+		if b.sums[i].key == key {
+			return i
+		}
+	}
+	b.sums = append(b.sums, sum{key: key, limit: limit})
+	return len(b.sums) - 1
+}
+
+func (to *sum) reserve(key string, units int64) {
+	for i := range to.reserves {
+		if r := &to.reserves[i]; r.key == key {
+			r.units += min(units, math.MaxInt64-r.units)
+			return
+		}
+	}
+	to.reserves = append(to.reserves, reserve{key: key, units: units})
+}
+
+// packGives lists the claims that can be given back, each by itself.
+func (s *Store) packGives(claims []ratelimit.Claim) *batch {
+	b := &batch{}
+	for i := range claims {
+		c := &claims[i]
+		if c.ID == "" {
+			continue
+		}
+		to := sum{key: key(s.prefix, c.Policy, c.Key), limit: c.Policy.Limit}
+		to.reserve(reservationKey(to.key, c.ID), c.Cost)
+		b.sums = append(b.sums, to)
+	}
+	return b
+}
+
+// arguments are KEYS and ARGV of limits.lua.
+func (b *batch) arguments(command string, clock any) (keys []string, args []any) {
+	keys = make([]string, 0, 2*len(b.sums))
+	args = make([]any, 0, 3+7*len(b.sums))
+	args = append(args, command, len(b.sums), clock)
+	for i := range b.sums {
+		to := &b.sums[i]
+		a := algorithms[to.limit.Algorithm]
+		capacity, unit, micro := a.numbers(to.limit)
+		keys = append(keys, to.key)
+		args = append(args, a.name, min(to.cost, capacity+1), capacity, unit, micro, len(to.reserves))
+	}
+	for i := range b.sums {
+		to := &b.sums[i]
+		for _, r := range to.reserves {
+			keys = append(keys, r.key)
+			args = append(args, min(r.units, to.limit.Capacity()))
+		}
+	}
+	return keys, args
+}
+
+// answerSize is how many numbers the script answers per sum.
+const answerSize = 5
+
+// status reads the script's answer.
+func (to *sum) status(answer []int64) ratelimit.Status {
+	return ratelimit.Status{
+		Allowed:   answer[0] == 1,
+		Never:     to.cost > to.limit.Capacity(),
+		Remaining: answer[1],
+		Wait:      micros(answer[2]),
+		Reset:     micros(answer[3]),
+		Oldest:    micros(answer[4]),
+	}
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

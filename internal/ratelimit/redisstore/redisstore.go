@@ -1,0 +1,137 @@
+package redisstore
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/bankapi/internal/ratelimit"
+)
+
+//go:embed limits.lua
+var source string
+
+var script = redis.NewScript(source)
+
+// DefaultPrefix begins every key where Options name no other.
+const DefaultPrefix = "bank:limit:"
+
+// ErrOwners is returned for claims of several owners in one call on a Cluster, whose nodes cannot decide together.
+// A single server and a master behind Sentinels take them.
+var ErrOwners = errors.New("redis limits: one call holds claims of several owners, which a Cluster keeps apart")
+
+// Store is a ratelimit.Store in Redis. It is safe for concurrent use.
+type Store struct {
+	client redis.UniversalClient
+	prefix string
+	split  bool // owners live on different nodes
+
+	now func() time.Time // a test's clock; nil for the server's
+}
+
+var _ ratelimit.Store = (*Store)(nil)
+
+// Options are all optional.
+type Options struct {
+	Prefix string // of every key, without braces; DefaultPrefix
+}
+
+// New returns a store on a client. Open makes a client with the right settings; another one should have
+// ContextTimeoutEnabled, so that a check ends in time, and no retries, so that a claim is not charged twice.
+func New(client redis.UniversalClient, o Options) *Store {
+	s := &Store{client: client, prefix: o.Prefix}
+	if s.prefix == "" {
+		s.prefix = DefaultPrefix
+	}
+	switch client.(type) {
+	case *redis.ClusterClient, *redis.Ring:
+		s.split = true
+	}
+	return s
+}
+
+// Take implements ratelimit.Store in one round trip.
+func (s *Store) Take(ctx context.Context, claims []ratelimit.Claim, out []ratelimit.Status) error {
+	return s.decide(ctx, "take", claims, out)
+}
+
+// Peek implements ratelimit.Store in one round trip.
+func (s *Store) Peek(ctx context.Context, claims []ratelimit.Claim, out []ratelimit.Status) error {
+	return s.decide(ctx, "peek", claims, out)
+}
+
+func (s *Store) decide(ctx context.Context, command string, claims []ratelimit.Claim, out []ratelimit.Status) error {
+	if err := s.check(claims, out); err != nil || len(claims) == 0 {
+		return err
+	}
+	b := s.pack(claims)
+	answer, err := s.run(ctx, command, b).Int64Slice()
+	if err != nil {
+		return fmt.Errorf("redis limits: %s: %w", command, err)
+	}
+	if len(answer) != answerSize*len(b.sums) {
+		return fmt.Errorf("redis limits: %s: %d numbers for %d claims", command, len(answer), len(b.sums))
+	}
+	for i, sum := range b.of {
+		out[i] = b.sums[sum].status(answer[answerSize*sum:])
+	}
+	return nil
+}
+
+// Give implements ratelimit.Store in one round trip.
+func (s *Store) Give(ctx context.Context, claims []ratelimit.Claim) error {
+	if err := s.check(claims, make([]ratelimit.Status, len(claims))); err != nil {
+		return err
+	}
+	b := s.packGives(claims)
+	if len(b.sums) == 0 {
+		return nil
+	}
+	if err := s.run(ctx, "give", b).Err(); err != nil && !errors.Is(err, redis.Nil) {
+		return fmt.Errorf("redis limits: give: %w", err)
+	}
+	return nil
+}
+
+// Reset implements ratelimit.Store in one round trip. Each key is forgotten by itself.
+func (s *Store) Reset(ctx context.Context, claims []ratelimit.Claim) error {
+	if err := ratelimit.CheckClaims(claims, make([]ratelimit.Status, len(claims))); err != nil || len(claims) == 0 {
+		return err
+	}
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i := range claims {
+			p.Unlink(ctx, key(s.prefix, claims[i].Policy, claims[i].Key))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("redis limits: reset: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) check(claims []ratelimit.Claim, out []ratelimit.Status) error {
+	if err := ratelimit.CheckClaims(claims, out); err != nil {
+		return err
+	}
+	for i := range claims {
+		if s.split && claims[i].Key.Owner != claims[0].Key.Owner {
+			return ErrOwners
+		}
+	}
+	return nil
+}
+
+// run sends the script by its digest, and in full where the server does not know it.
+func (s *Store) run(ctx context.Context, command string, b *batch) *redis.Cmd {
+	clock := any("")
+	if s.now != nil {
+		clock = s.now().UnixMicro()
+	}
+	keys, args := b.arguments(command, clock)
+	return script.Run(ctx, s.client, keys, args...)
+}
