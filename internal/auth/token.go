@@ -93,8 +93,7 @@ func parseToken(token string) (Kind, tokenHash, bool) {
 			return 0, tokenHash{}, false
 		}
 	}
-	var buf [maxTokenLen]byte // []byte(token) would allocate
-	b := buf[:copy(buf[:], token)]
+	b := []byte(token)
 	signed := len(b) - checksumLen
 	if checksum(b[:signed]) != [checksumLen]byte(b[signed:]) {
 		return 0, tokenHash{}, false
