@@ -102,7 +102,9 @@ func BenchmarkMiddleware(b *testing.B) {
 		claims := func(*http.Request) []ratelimit.Claim {
 			return []ratelimit.Claim{{Policy: p, Key: ratelimit.Key{Owner: "usr_1"}, Cost: 1}}
 		}
-		refuse := func(w http.ResponseWriter, _ *http.Request, _ ratelimit.Decision) { w.WriteHeader(http.StatusTooManyRequests) }
+		refuse := func(w http.ResponseWriter, _ *http.Request, _ ratelimit.Decision) {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
 		l := &ratelimit.Limiter{Default: &ratelimit.Backend{Name: "memory", Store: ratelimit.NewMemory(ratelimit.MemoryOptions{})}}
 		run(name, ratelimit.Middleware(l, claims, refuse)(ok))
 	}

@@ -109,7 +109,9 @@ func TestPropertyRate(t *testing.T) {
 	})
 }
 
-type fataler interface{ Fatalf(format string, args ...any) }
+type fataler interface {
+	Fatalf(format string, args ...any)
+}
 
 type charge struct {
 	at   ratelimit.Instant

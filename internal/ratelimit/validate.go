@@ -40,7 +40,8 @@ func (l Limit) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 
-	if l.Algorithm < TokenBucket || l.Algorithm > LeakyBucket {
+	known := l.Algorithm >= TokenBucket && l.Algorithm <= LeakyBucket
+	if !known {
 		fault("algorithm: %v is none", l.Algorithm)
 	}
 	if l.Quota < 1 || l.Quota > maxUnits {
@@ -52,7 +53,7 @@ func (l Limit) Validate() error {
 	if l.Burst < 0 || l.Burst > maxUnits {
 		fault("burst: must be 1 to %d or left out, is %d", int64(maxUnits), l.Burst)
 	}
-	if !l.bucket() && l.Burst != 0 {
+	if known && !l.bucket() && l.Burst != 0 {
 		fault("burst: a %v has none, is %d", l.Algorithm, l.Burst)
 	}
 	if l.Algorithm == SlidingLog && l.Quota > maxLog {
