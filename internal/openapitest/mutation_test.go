@@ -55,7 +55,7 @@ func TestCatchesAHeaderOfOtherAnswers(t *testing.T) {
 	t.Parallel()
 	eachGood(t, func(t *testing.T, good func() exchange) {
 		for name := range contract().headers {
-			if e := good(); e.header.Get(name) == "" {
+			if e := good(); e.header.Get(name) == "" && !strings.HasPrefix(name, cors) {
 				e.header.Set(name, "3")
 				e.mustFail(t, "with "+name)
 			}
