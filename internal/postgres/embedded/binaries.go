@@ -36,6 +36,9 @@ func findBinaries(ctx context.Context, version string, log *slog.Logger) (string
 		}
 		others = append(others, fmt.Sprintf("version %s in %s", found, dir))
 	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	if version != "" && !strings.HasPrefix(string(fetched), version+".") {
 		return "", fmt.Errorf("%w that can read the data, which version %s made (found: %s): install version %s, "+
 			"or move the data directory away to start anew", ErrNoBinaries, version, strings.Join(others, ", "), version)

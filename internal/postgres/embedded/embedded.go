@@ -61,6 +61,9 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 		return nil, fmt.Errorf("start PostgreSQL in %s: %w", opts.Dir, err)
 	}
 	if err := s.start(ctx); err != nil {
+		if ctx.Err() != nil { // whatever the broken-off step says about itself
+			err = ctx.Err()
+		}
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL in %s: %w", opts.Dir, err), s.Stop())
 	}
 	return s, nil

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// What is kept for how long, and how it goes.
+const (
+	tidyEvery      = time.Minute
+	tidyBatch      = 1000           // rows deleted in one short transaction
+	keysLive       = 24 * time.Hour // idempotency keys: the API's promise
+	betweenBatches = 50 * time.Millisecond
+)
+
+// tidy deletes what has served its time, in small batches, until ctx ends. Instances may do it at once. A failure is
+// logged and tried again the next time: nothing depends on it but disk space.
+func (b *bank) tidy(log *slog.Logger) func(context.Context) error {
+	chores := map[string]func(context.Context) (int64, error){
+		"limits":   func(ctx context.Context) (int64, error) { return b.limits.guards.Purge(ctx, tidyBatch) },
+		"sessions": func(ctx context.Context) (int64, error) { return b.accounts.Purge(ctx, tidyBatch) },
+		"idempotency_keys": func(ctx context.Context) (int64, error) {
+			return b.keys.Purge(ctx, time.Now().Add(-keysLive), tidyBatch)
+		},
+	}
+	return func(ctx context.Context) error {
+		ticker := time.NewTicker(tidyEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ticker.C:
+			}
+			for name, purge := range chores {
+				purgeAll(ctx, log, name, purge)
+			}
+		}
+	}
+}
+
+func purgeAll(ctx context.Context, log *slog.Logger, name string, purge func(context.Context) (int64, error)) {
+	for ctx.Err() == nil {
+		n, err := purge(ctx)
+		if err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "purge failed", "what", name, "error", err)
+		}
+		if err != nil || n < tidyBatch {
+			return
+		}
+		time.Sleep(betweenBatches)
+	}
+}
