@@ -2,6 +2,7 @@ package openapitest
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -62,7 +63,8 @@ func TestServeAndClientCheckWhatTheyReturn(t *testing.T) {
 func TestServeComparesTheRequestItSent(t *testing.T) {
 	t.Parallel()
 	good := goodExchange(contract(), operation{"POST", "/transfers", "/paths/~1transfers/post"}, "201")
-	created := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	created := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
 		for name, values := range good.header {
 			w.Header()[name] = values
 		}
@@ -76,6 +78,15 @@ func TestServeComparesTheRequestItSent(t *testing.T) {
 	Serve(tb, created, req)
 	if len(tb.errors) != 1 || !strings.Contains(tb.errors[0], "accepted a request the document forbids") {
 		t.Errorf("got %q", tb.errors)
+	}
+}
+
+func TestServeLeavesTheBodyToTheHandler(t *testing.T) {
+	t.Parallel()
+	body := strings.NewReader("unread")
+	Serve(t, healthz(goodID), httptest.NewRequest(http.MethodGet, "/healthz", body))
+	if body.Len() != len("unread") {
+		t.Error("the body was read")
 	}
 }
 

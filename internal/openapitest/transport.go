@@ -46,10 +46,7 @@ func (tr *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // Serve lets a handler answer a request, checks the answer and returns it.
 func Serve(t testing.TB, h http.Handler, req *http.Request, when ...Condition) *http.Response {
 	t.Helper()
-	req, err := repeatable(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req = overheard(req)
 	recorder := httptest.NewRecorder()
 	h.ServeHTTP(recorder, req)
 	res := recorder.Result()
@@ -72,4 +69,20 @@ func repeatable(req *http.Request) (*http.Request, error) {
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	req.Body, err = req.GetBody()
 	return req, err
+}
+
+// overheard returns a request that remembers as much of its body as the handler reads. What is refused unread stays so.
+func overheard(req *http.Request) *http.Request {
+	if req.Body == nil || req.Body == http.NoBody || req.GetBody != nil {
+		return req
+	}
+	var read bytes.Buffer
+	body := req.Body
+	req = req.Clone(req.Context())
+	req.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(body, &read), body}
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(&read), nil }
+	return req
 }
