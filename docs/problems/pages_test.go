@@ -85,7 +85,7 @@ func TestPagesAgreeWithTheDocument(t *testing.T) {
 	t.Parallel()
 	for slug, want := range documented(t) {
 		text := page(t, slug)
-		head := fmt.Sprintf("# %s\n\n`%s`, status %v\n\n## What happened\n\n", want.Title, slug, want.body["status"])
+		head := fmt.Sprintf("# %s\n\n%#q, status %v\n\n## What happened\n\n", want.Title, slug, want.body["status"])
 		if !strings.HasPrefix(text, head) {
 			t.Errorf("%s does not begin with\n%s", slug, head)
 		}

@@ -14,7 +14,7 @@ import (
 // Condition is a circumstance under which the document excuses a missing header (x-required-unless).
 type Condition string
 
-// LimitsUnknown: the store that counts cannot be asked, and the policies that fail open send no numbers.
+// LimitsUnknown says that the store that counts cannot be asked, and the policies that fail open send no numbers.
 const LimitsUnknown Condition = "limits-unknown"
 
 // Check reports each way in which an answer differs from the document. It reads the answer's body and puts it back. The

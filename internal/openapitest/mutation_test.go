@@ -136,8 +136,15 @@ func TestCatchesAMemberNobodyNamed(t *testing.T) {
 
 func TestCatchesAMissingMember(t *testing.T) {
 	t.Parallel()
-	optional := []string{"detail", "instance", "transfer_id", "pointer", "parameter", "EUR", "USD", ""}
+	optional := []string{"detail", "instance", "transfer_id", "pointer", "parameter", "EUR", "USD", "violated-policies", ""}
 	eachMutatedBody(t, func(name string, _ any) (any, bool) { return nil, !slices.Contains(optional, name) })
+}
+
+func TestCatchesARefusalThatNamesNoPolicy(t *testing.T) {
+	t.Parallel()
+	e := goodExchange(contract(), operation{"GET", "/me", "/paths/~1me/get"}, "429")
+	e.body = []byte(strings.Replace(string(e.body), `,"violated-policies":["user"]`, "", 1))
+	e.mustFail(t, string(e.body))
 }
 
 func TestCatchesAMemberOfAnotherType(t *testing.T) {
