@@ -12,24 +12,24 @@ WITH ended AS (
 	SELECT ratelimit_now($2) AS now
 ), counts AS (
 	DELETE FROM ratelimit_counts
-	WHERE key IN (
-		SELECT key FROM ratelimit_counts
+	WHERE ctid = ANY (ARRAY(
+		SELECT ctid FROM ratelimit_counts
 		WHERE until <= (SELECT now FROM ended)
-		ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED)
+		ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED))
 	RETURNING 1
 ), entries AS (
 	DELETE FROM ratelimit_log
-	WHERE (key, at) IN (
-		SELECT key, at FROM ratelimit_log
+	WHERE ctid = ANY (ARRAY(
+		SELECT ctid FROM ratelimit_log
 		WHERE until <= (SELECT now FROM ended)
-		ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED)
+		ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED))
 	RETURNING 1
 ), reservations AS (
 	DELETE FROM ratelimit_reservations
-	WHERE (key, id) IN (
-		SELECT key, id FROM ratelimit_reservations
+	WHERE ctid = ANY (ARRAY(
+		SELECT ctid FROM ratelimit_reservations
 		WHERE until <= (SELECT now FROM ended)
-		ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED)
+		ORDER BY until LIMIT $1 FOR UPDATE SKIP LOCKED))
 	RETURNING 1
 )
 SELECT (SELECT count(*) FROM counts) + (SELECT count(*) FROM entries) + (SELECT count(*) FROM reservations)`

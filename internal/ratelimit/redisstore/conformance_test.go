@@ -11,6 +11,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		url := dbtest.RedisURL(t)
 		clock := &clock{now: time.Now()}
@@ -24,6 +25,7 @@ func TestConformance(t *testing.T) {
 
 // On the server's own clock, as in production.
 func TestConformanceOnTheServersClock(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		url := dbtest.RedisURL(t)
 		return storetest.Harness{Store: open(t, url, nil), Second: open(t, url, nil)}

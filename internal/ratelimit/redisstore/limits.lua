@@ -30,12 +30,13 @@ local function keep(key, at, ...)
   call('SET', key, string.format(format, ...), 'PXAT', ending(at))
 end
 
--- numbers reads what keep wrote; nothing if the key is absent.
-local function numbers(key)
+-- numbers reads the n numbers that keep wrote; nothing if the key is absent.
+local function numbers(key, n)
   local text = call('GET', key)
   if not text then return end
   local list = {}
   for digits in string.gmatch(text, '%d+') do list[#list + 1] = tonumber(digits) end
+  if #list ~= n then error('not a count: ' .. key) end
   return unpack(list)
 end
 
@@ -64,7 +65,7 @@ local function till(at) return max(at - now, 0) end
 local bucket = {}
 
 function bucket.load(c)
-  local full, early, capacity, unit, micro = numbers(c.key)
+  local full, early, capacity, unit, micro = numbers(c.key, 5)
   c.full, c.early = full or 0, early or 0
   if c.full <= now then
     c.full, c.early = 0, 0
@@ -114,7 +115,7 @@ local window = {}
 local function window_end(c, at) return at - at % c.period + c.period end
 
 function window.load(c)
-  local stop, used, period = numbers(c.key)
+  local stop, used, period = numbers(c.key, 3)
   c.stop, c.used = stop or 0, used or 0
   if period and period ~= c.period then c.stop = min(c.stop, window_end(c, now)) end
   if c.stop <= now then c.stop, c.used = window_end(c, now), 0 end
@@ -149,7 +150,7 @@ end
 local counter = {}
 
 function counter.load(c)
-  local start, before, current, period = numbers(c.key)
+  local start, before, current, period = numbers(c.key, 4)
   c.start, c.before, c.current = start or 0, before or 0, current or 0
   if period and period ~= c.period then
     c.start, c.before, c.current = now - now % c.period, 0, c.before + c.current
@@ -296,7 +297,7 @@ for i = 1, count do
   }
   for j = 1, tonumber(ARGV[a + 6]) do
     key, arg = key + 1, arg + 1
-    c.reservations[j] = { key = KEYS[key], units = tonumber(ARGV[arg]), held = numbers(KEYS[key]) or 0 }
+    c.reservations[j] = { key = KEYS[key], units = tonumber(ARGV[arg]), held = numbers(KEYS[key], 3) or 0 }
   end
   claims[i] = c
 end
@@ -304,7 +305,7 @@ end
 if ARGV[1] == 'give' then
   for _, c in ipairs(claims) do
     for _, r in ipairs(c.reservations) do
-      local units, taken, stop = numbers(r.key)
+      local units, taken, stop = numbers(r.key, 3)
       if units then
         call('DEL', r.key)
         if stop > now then

@@ -7,8 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Open makes a client for a URL, tuned for a limiter: a command obeys its context's deadline, and a command that
-// may have been executed is not sent again, because a claim charged twice is a customer refused.
+// Open makes a client for a URL, tuned for a limiter: a command obeys its context's deadline, a server that is down is
+// found to be at the first try, and a command that may have been executed is not sent again, because a claim charged
+// twice is a customer refused. (A Cluster's client alone may do so when a node breaks off.)
 //
 //	redis://user:password@host:6379/0                              one server (rediss:// with TLS, unix:// a socket)
 //	redis://host:26379?master_name=main&addr=host2:26379           the master that Sentinels name
@@ -38,7 +39,7 @@ func openSingle(rawURL string) (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis URL: %w", err)
 	}
-	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+	o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 	return redis.NewClient(o), nil
 }
 
@@ -47,7 +48,7 @@ func openSentinel(rawURL string) (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis Sentinel URL: %w", err)
 	}
-	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+	o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 	return redis.NewFailoverClient(o), nil
 }
 
@@ -56,6 +57,6 @@ func openCluster(rawURL string) (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis Cluster URL: %w", err)
 	}
-	o.ContextTimeoutEnabled = true
+	o.DialerRetries, o.ContextTimeoutEnabled = 1, true
 	return redis.NewClusterClient(o), nil
 }

@@ -11,6 +11,7 @@ import (
 
 // The script and the pure algorithms give the same answers to the same traffic.
 func TestAnswersAsMemoryDoes(t *testing.T) {
+	t.Parallel()
 	for range 4 {
 		clock := &clock{now: time.UnixMicro(1_790_245_230_123_456)}
 		h := storetest.Harness{Store: open(t, dbtest.RedisURL(t), clock), Advance: clock.Advance}
