@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The tests of this file break a good answer to every operation in one way each: the check must see it.
+// The tests of this file break a good answer of each kind in one way at a time: the check must see it.
 
 func (e exchange) mustFail(t *testing.T, mutation string) {
 	t.Helper()
@@ -21,7 +21,7 @@ func (e exchange) mustFail(t *testing.T, mutation string) {
 func TestCatchesAMissingHeader(t *testing.T) {
 	t.Parallel()
 	optional := []string{"Link", "Idempotent-Replayed"}
-	eachGood(t, func(t *testing.T, good func() exchange) {
+	eachGoodAnswer(t, func(t *testing.T, good func() exchange) {
 		for _, name := range slices.Sorted(maps.Keys(good().header)) {
 			e := good()
 			e.header.Del(name)
@@ -35,7 +35,7 @@ func TestCatchesAMissingHeader(t *testing.T) {
 
 func TestCatchesAMalformedHeader(t *testing.T) {
 	t.Parallel()
-	eachGood(t, func(t *testing.T, good func() exchange) {
+	eachGoodAnswer(t, func(t *testing.T, good func() exchange) {
 		for _, name := range slices.Sorted(maps.Keys(good().header)) {
 			for _, value := range []string{"", "!", "-1", "1.5", "+3", "0x1f", "007 "} {
 				e := good()
@@ -53,7 +53,7 @@ func TestCatchesAMalformedHeader(t *testing.T) {
 
 func TestCatchesAHeaderOfOtherAnswers(t *testing.T) {
 	t.Parallel()
-	eachGood(t, func(t *testing.T, good func() exchange) {
+	eachGoodAnswer(t, func(t *testing.T, good func() exchange) {
 		for name := range contract().headers {
 			if e := good(); e.header.Get(name) == "" && !strings.HasPrefix(name, cors) {
 				e.header.Set(name, "3")
@@ -100,7 +100,7 @@ func TestCatchesAProblemWithTheWrongStatus(t *testing.T) {
 
 func TestCatchesAWrongContentType(t *testing.T) {
 	t.Parallel()
-	eachGood(t, func(t *testing.T, good func() exchange) {
+	eachGoodAnswer(t, func(t *testing.T, good func() exchange) {
 		for _, value := range []string{"text/plain", "application/xml", "application/json; charset=latin1"} {
 			e := good()
 			e.header.Set("Content-Type", value)
@@ -114,7 +114,7 @@ func TestCatchesAWrongContentType(t *testing.T) {
 }
 
 func eachGoodJSON(t *testing.T, f func(t *testing.T, good func() exchange)) {
-	eachGood(t, func(t *testing.T, good func() exchange) {
+	eachGoodAnswer(t, func(t *testing.T, good func() exchange) {
 		if isJSON(good().header.Get("Content-Type")) {
 			f(t, good)
 		}
@@ -202,7 +202,7 @@ func eachMutatedBody(t *testing.T, change func(name string, value any) (any, boo
 
 func TestCatchesABrokenBody(t *testing.T) {
 	t.Parallel()
-	eachGood(t, func(t *testing.T, good func() exchange) {
+	eachGoodAnswer(t, func(t *testing.T, good func() exchange) {
 		e := good()
 		e.body = append(e.body, 0xff)
 		if e.header.Get("Content-Type") != "image/png" {
