@@ -21,4 +21,4 @@ type Meter struct{ Bucket }
 func (l Limit) Meter() Meter { return Meter{l.Bucket()} }
 
 // Level is the water in the bucket, a unit begun counting as whole.
-func (m Meter) Level(s BucketState, now Instant) int64 { return m.Capacity - m.tokens(s, now) }
+func (m Meter) Level(s BucketState, now Instant) int64 { return m.Capacity - m.there(s, now)/m.Unit }

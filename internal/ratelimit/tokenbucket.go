@@ -65,17 +65,17 @@ func (b Bucket) Take(s BucketState, now Instant, cost int64) (BucketState, Statu
 
 // Peek decides as Take does and charges nothing.
 func (b Bucket) Peek(s BucketState, now Instant, cost int64) Status {
-	st := Status{Remaining: b.tokens(s, now), Reset: s.Full.until(now)}
-	if cost > b.Capacity || cost < 0 {
+	there := b.there(s, now)
+	st := Status{Remaining: there / b.Unit, Reset: s.Full.until(now)}
+	switch {
+	case cost > b.Capacity || cost < 0:
 		st.Never = true
-		return st
-	}
-	// cost tokens are there from the moment at which the rest of the bucket has still to fill.
-	rest := b.ticks - cost*b.Unit
-	ready := s.Full - Instant((s.Early+rest)/b.Micro)
-	st.Allowed = cost == 0 || ready <= now
-	if !st.Allowed {
-		st.Wait = ready.until(now)
+	case cost*b.Unit <= there:
+		st.Allowed = true
+	default:
+		// cost tokens are there from the instant at which only the rest of the bucket has still to fill.
+		rest := b.ticks - cost*b.Unit
+		st.Wait = (s.Full - Instant((s.Early+rest)/b.Micro)).until(now)
 	}
 	return st
 }
@@ -91,17 +91,16 @@ func (b Bucket) Give(s BucketState, now Instant, tokens int64) BucketState {
 	return s
 }
 
-// tokens counts the whole tokens in the bucket.
-func (b Bucket) tokens(s BucketState, now Instant) int64 {
+// there is what the bucket holds, in ticks.
+func (b Bucket) there(s BucketState, now Instant) int64 {
 	if s.Full <= now {
-		return b.Capacity
+		return b.ticks
 	}
 	gap := int64(s.Full - now)
 	if gap > b.fill { // only a late timestamp sees this
 		return 0
 	}
-	missing := gap*b.Micro - s.Early
-	return max(b.ticks-missing, 0) / b.Unit
+	return max(b.ticks-gap*b.Micro+s.Early, 0)
 }
 
 // reduce divides both by their greatest common divisor.
