@@ -7,7 +7,7 @@ CREATE TABLE users (
     plan          text        NOT NULL DEFAULT 'free' CONSTRAINT users_plan_is_known CHECK (plan IN ('free', 'pro', 'enterprise')),
     created_at    timestamptz NOT NULL,
     CONSTRAINT users_email_is_unique UNIQUE (email),
-    CONSTRAINT users_email_is_short CHECK (octet_length(email) <= 254)
+    CONSTRAINT users_email_has_a_length CHECK (octet_length(email) BETWEEN 3 AND 254)
 );
 
 -- A session ends an hour after last_used_at, at expires_at at the latest, or when its row goes.

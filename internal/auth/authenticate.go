@@ -20,8 +20,9 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Principal, er
 		return principal, nil
 	case bad:
 		return Principal{}, ErrInvalidToken
+	default:
+		return s.lookUp(ctx, kind, hash)
 	}
-	return s.lookUp(ctx, kind, hash)
 }
 
 // Known reports whether this process has verified the token within the last minutes, even if it would have to look it up

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"net/http"
 	"strings"
 )
@@ -37,18 +36,4 @@ func isToken68(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-type principalKey struct{}
-
-// WithPrincipal returns a context that carries who is calling, from the HTTP middleware to its handlers. Below them a
-// principal is an argument.
-func WithPrincipal(ctx context.Context, p Principal) context.Context {
-	return context.WithValue(ctx, principalKey{}, p)
-}
-
-// PrincipalFrom returns what WithPrincipal put there.
-func PrincipalFrom(ctx context.Context) (Principal, bool) {
-	p, ok := ctx.Value(principalKey{}).(Principal)
-	return p, ok
 }

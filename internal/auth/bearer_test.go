@@ -43,14 +43,3 @@ func TestBearerToken(t *testing.T) {
 		}
 	}
 }
-
-func TestPrincipalTravelsInTheContext(t *testing.T) {
-	t.Parallel()
-	if p, ok := PrincipalFrom(t.Context()); ok {
-		t.Errorf("a principal from nowhere: %+v", p)
-	}
-	want := Principal{Email: "ada@example.com", Kind: Session}
-	if got, ok := PrincipalFrom(WithPrincipal(t.Context(), want)); !ok || got != want {
-		t.Errorf("got %+v, %v; want %+v", got, ok, want)
-	}
-}

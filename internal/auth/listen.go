@@ -22,11 +22,9 @@ const (
 // logged and made again; until then each Authenticate asks the database. Run it once per Service.
 func (s *Service) Listen(ctx context.Context) error {
 	for {
-		err := s.listenOnce(ctx)
-		if ctx.Err() != nil {
-			return nil
+		if err := s.listenOnce(ctx); ctx.Err() == nil {
+			s.log.WarnContext(ctx, "revocation listener lost its connection", "error", err)
 		}
-		s.log.WarnContext(ctx, "revocation listener lost its connection", "error", err)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -37,12 +37,12 @@ func (s *Service) LogIn(ctx context.Context, email, password string) (LogIn, err
 
 // findLogin returns the user with an address and the hash to verify. Where there is none the hash is a decoy.
 func (s *Service) findLogin(ctx context.Context, email string) (User, phc, error) {
-	email, invalid := NormalizeEmail(email) // on a fault "", which is nobody's
+	email, _ = NormalizeEmail(email) // on a fault "", which is nobody's
 	user, hash, err := s.store.userByEmail(ctx, email)
-	switch {
-	case invalid != nil || errors.Is(err, errNotFound):
+	if errors.Is(err, errNotFound) {
 		return User{}, s.hasher.decoy(), nil
-	case err != nil:
+	}
+	if err != nil {
 		return User{}, phc{}, fmt.Errorf("log in: %w", err)
 	}
 	stored, err := parsePHC(hash)

@@ -2,6 +2,7 @@ package id_test
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,7 +100,7 @@ func TestParseAcceptsOnlyTheCanonicalSpelling(t *testing.T) {
 		"prefix in uppercase": "USR_" + body,
 	}
 	for name, s := range bad {
-		if got, err := id.Parse("usr", s); err != id.ErrMalformed || !got.IsZero() {
+		if got, err := id.Parse("usr", s); !errors.Is(err, id.ErrMalformed) || !got.IsZero() {
 			t.Errorf("%s: Parse(%q) = %x, %v; want ErrMalformed", name, s, got, err)
 		}
 	}
