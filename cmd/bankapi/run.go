@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, lookUp func(string) (string, bool),
 		fmt.Fprintf(stderr, "bankapi: %v\nTry: bankapi --help\n", err)
 		return exitUsage
 	}
-	set, faults := line.Config.check()
+	set, faults := line.check()
 	if len(faults) > 0 {
 		for _, fault := range faults {
 			fmt.Fprintf(stderr, "bankapi: %v\n", fault)

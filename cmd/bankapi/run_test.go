@@ -228,7 +228,7 @@ func serve(t *testing.T, settings ...string) (api string, stop func() (code int,
 			t.Fatalf("no address: %s%s", printed.String(), stderr.String())
 		}
 	}
-	go io.Copy(io.Discard, reader)
+	go func() { _, _ = io.Copy(io.Discard, reader) }()
 	stop = func() (int, string) {
 		cancel()
 		code := <-ended

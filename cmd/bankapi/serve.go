@@ -25,7 +25,7 @@ type serveCommand struct{}
 
 // Run starts the bank and returns when it has stopped in good order: what was opened first is closed last.
 func (serveCommand) Run(ctx context.Context, p *program) (err error) {
-	doors, err := openDoors(p)
+	doors, err := openDoors(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -107,14 +107,6 @@ func newBank(ctx context.Context, p *program, pool *pgxpool.Pool) (*bank, error)
 func (b *bank) open(ctx context.Context, p *program, doors *doors, db *database) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	go func() {
-		select {
-		case <-db.ended():
-			stop(errDatabaseEnded)
-		case <-ctx.Done():
-		}
-	}()
-
 	lasting, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
 	var background errgroup.Group
@@ -122,12 +114,22 @@ func (b *bank) open(ctx context.Context, p *program, doors *doors, db *database)
 		background.Go(func() error { return work(lasting) })
 	}
 
+	background.Go(func() error {
+		select {
+		case <-db.ended():
+			stop(errDatabaseEnded)
+		case <-ctx.Done():
+		}
+		p.log.Info("stopping: no new requests, those in flight are answered", "reason", context.Cause(ctx))
+		return nil
+	})
+
 	sites := []site{newSite(doors.api, b.api, b.timeout, p.log)}
 	if doors.admin != nil {
 		sites = append(sites, newSite(doors.admin, b.admin, profileTime, p.log))
 	}
 	err := serveSites(ctx, p.shutdownGrace, sites)
-	p.log.Info("stopping", "reason", context.Cause(ctx))
+	stop(err)
 	stopBackground()
 	err = errors.Join(err, background.Wait())
 	if errors.Is(context.Cause(ctx), errDatabaseEnded) {
@@ -141,8 +143,8 @@ var errDatabaseEnded = errors.New("the private PostgreSQL ended by itself")
 // doors are the listeners. They are opened first, so that an address in use is known at once.
 type doors struct{ api, admin net.Listener }
 
-func openDoors(p *program) (*doors, error) {
-	api, err := listen("listen", p.listen)
+func openDoors(ctx context.Context, p *program) (*doors, error) {
+	api, err := listen(ctx, "listen", p.listen)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +152,7 @@ func openDoors(p *program) (*doors, error) {
 	if p.adminListen == "" {
 		return d, nil
 	}
-	if d.admin, err = listen("admin-listen", p.adminListen); err != nil {
+	if d.admin, err = listen(ctx, "admin-listen", p.adminListen); err != nil {
 		d.close()
 		return nil, err
 	}

@@ -24,8 +24,8 @@ const (
 )
 
 // listen binds an address, so that a wrong one is known before anything else is started.
-func listen(setting, address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
+func listen(ctx context.Context, setting, address string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s is in use: stop what listens there, or choose another address with --%s (port 0 takes a free one)", address, setting)

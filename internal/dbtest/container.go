@@ -32,7 +32,7 @@ func useContainers(image string) (bool, error) {
 		return true, err
 	}
 	if err != nil {
-		return false, nil //nolint:nilerr // no engine: binaries are next in turn
+		return false, nil // no engine: binaries are next in turn
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -45,7 +45,7 @@ func InTx(ctx context.Context, db Beginner, opts pgx.TxOptions, fn func(tx pgx.T
 		select {
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // jitter is no secret
 			pause *= 2
 		}
 	}

@@ -39,7 +39,7 @@ func findBinaries(ctx context.Context, version string, log *slog.Logger) (string
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	if version != "" && !strings.HasPrefix(string(fetched), version+".") {
+	if fetchable, _, _ := strings.Cut(string(fetched), "."); version != "" && version != fetchable {
 		return "", fmt.Errorf("%w that can read the data, which version %s made (found: %s): install version %s, "+
 			"or move the data directory away to start anew", ErrNoBinaries, version, strings.Join(others, ", "), version)
 	}

@@ -106,8 +106,10 @@ func TestStartsWhenTheNumberOfADeadServerIsReused(t *testing.T) {
 	if err := bystander.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer bystander.Wait()
-	defer bystander.Process.Kill()
+	defer func() {
+		_ = bystander.Process.Kill()
+		_ = bystander.Wait()
+	}()
 	stale := strconv.Itoa(bystander.Process.Pid) + "\n" + first.data + "\n0\n5432\n\n\n0 0\n"
 	if err := os.WriteFile(filepath.Join(first.data, "postmaster.pid"), []byte(stale), 0o600); err != nil {
 		t.Fatal(err)

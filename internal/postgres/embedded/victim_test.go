@@ -92,7 +92,7 @@ func TestRunsAsAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the other tests are run by an ordinary user")
 	}
-	dir, err := os.MkdirTemp("/tmp", "bankapi-embedded-")
+	dir, err := os.MkdirTemp("/tmp", "bankapi-embedded-") //nolint:usetesting // the other user cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
