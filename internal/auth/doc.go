@@ -20,7 +20,7 @@
 // What keeps a revoked token from staying fresh: a trigger on the tables sends NOTIFY with the deletion, and
 // [Service.Listen] drops the entry, on every instance. The listener also asks its connection for a sign of life several
 // times a second, and without a recent one nothing counts as fresh; a silent network costs look-ups, not safety. So a
-// revoked token is refused everywhere within [RevocationLag], and a Service that does not listen caches nothing.
+// revoked token is refused everywhere within [RevocationLag], and a Service that does not listen looks up each time.
 // Stale entries are kept some minutes for [Service.Known], which tells a returning caller from a stranger.
 //
 // # Guessing
