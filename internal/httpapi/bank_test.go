@@ -73,8 +73,12 @@ func openBank(t testing.TB, change ...func(*httpapi.Deps)) *bank {
 	b.clock.micros.Store(time.Date(2026, 9, 24, 12, 0, 0, 0, time.UTC).UnixMicro())
 	log := slog.New(slog.NewJSONHandler(b.log, nil))
 	metrics := telemetry.New()
+	started := time.Now()
 	b.deps = httpapi.Deps{
-		Auth:      auth.New(b.pool, auth.Options{Hash: auth.HashParams{MemoryKiB: 64, Passes: 1, Threads: 1}}),
+		Auth: auth.New(b.pool, auth.Options{
+			Now:  func() time.Time { return started }, // a token that was looked up stays fresh however slow the machine is
+			Hash: auth.HashParams{MemoryKiB: 64, Passes: 1, Threads: 1},
+		}),
 		Transfers: transfers.New(b.pool, transfers.Options{OpeningCredit: 100_000}),
 		Keys:      idempotency.Store{Pool: b.pool},
 		Rates:     rates.Store{Pool: b.pool},
@@ -205,6 +209,13 @@ func (c caller) send(r *http.Request, when ...openapitest.Condition) answer {
 		c.t.Fatal(err)
 	}
 	return answer{Status: response.StatusCode, Header: response.Header, Body: body}
+}
+
+// flood sends n requests and looks at none of the answers.
+func (c caller) flood(n int, method, path string) {
+	for range n {
+		c.handler.ServeHTTP(httptest.NewRecorder(), c.request(method, path, nil))
+	}
 }
 
 // must is do for a step that is not what the test is about.

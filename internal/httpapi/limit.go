@@ -45,14 +45,26 @@ func (a *api) userClaim(r *http.Request) ratelimit.Claim {
 // asked. The log is told which policies it was.
 func refusal(r *http.Request, d ratelimit.Decision) *Problem {
 	x := exchangeOf(r)
-	x.refusedBy = d.Violated
 	if d.Unavailable {
-		return &Problem{Type: reducedCapacity, Detail: "A limit cannot be checked just now.", Violated: d.Violated}
+		x.refusedBy = unasked(d)
+		return &Problem{Type: reducedCapacity, Detail: "A limit cannot be checked just now.", Violated: x.refusedBy}
 	}
+	x.refusedBy = d.Violated
 	if d.RetryAfter == 0 {
 		return &Problem{Type: quotaExceeded, Detail: "The request costs more than the limit ever allows.", Violated: d.Violated}
 	}
 	seconds := (d.RetryAfter + time.Second - 1) / time.Second
 	detail := strconv.AppendInt([]byte("Nothing was done and nothing was charged. Send it again in "), int64(seconds), 10)
 	return &Problem{Type: quotaExceeded, Detail: string(append(detail, " s."...)), Violated: d.Violated}
+}
+
+// unasked names the policies that refuse because they could not be asked.
+func unasked(d ratelimit.Decision) []string {
+	var names []string
+	for i, status := range d.Statuses {
+		if status.Unknown && !status.Allowed {
+			names = append(names, d.Claims[i].Policy.Name)
+		}
+	}
+	return names
 }

@@ -49,7 +49,7 @@ func New(d Deps) http.Handler {
 		r.Get("/transfers/{id}", a.member(a.getTransfer))
 		r.Get("/idempotency-keys/{key}", a.member(a.getKey))
 		r.Get("/limits", a.member(a.getLimits))
-		r.Get("/api-keys", a.member(a.listAPIKeys))
+		r.Get("/api-keys", a.member(a.listAPIKeys, "limit", "cursor"))
 		r.Post("/api-keys", a.member(a.createAPIKey))
 		r.Delete("/api-keys/{id}", a.member(a.revokeAPIKey))
 	})
