@@ -25,6 +25,6 @@ COPY --from=build /out/bankapi /bankapi
 USER 65532:65532
 ENV BANKAPI_LISTEN=0.0.0.0:8080
 EXPOSE 8080
-HEALTHCHECK --interval=5s --timeout=3s --start-period=15s --retries=3 CMD ["/bankapi", "healthcheck"]
+HEALTHCHECK --interval=5s --timeout=5s --start-period=15s --retries=3 CMD ["/bankapi", "healthcheck"]
 ENTRYPOINT ["/bankapi"]
 CMD ["serve"]

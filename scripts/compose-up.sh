@@ -30,6 +30,6 @@ for ((tenths = 0; tenths < 600; tenths++)); do
 done
 
 "${compose[@]}" ps
-"${compose[@]}" logs --tail 30 migrate seed api
+"${compose[@]}" logs --tail 30 migrate api
 echo 'the API did not become healthy within a minute' >&2
 exit 1
