@@ -237,6 +237,7 @@ func TestNobodyBelowCmdReadsTheClock(t *testing.T) {
 // readsTheClock names the packages that may call time.Now, each for its reason.
 var readsTheClock = []string{
 	"internal/id",                // a UUIDv7 carries the moment it was made
+	"internal/postgres",          // waits for a server, and logs how long
 	"internal/postgres/embedded", // waits for a process
 }
 
