@@ -315,6 +315,7 @@ CREATE FUNCTION ratelimit_return(c ratelimit_claim, now bigint, taken bigint, am
 DECLARE
     bucket record;
     win    record;
+    log    record;
     ticks  bigint;
 BEGIN
     CASE c.algorithm
@@ -336,7 +337,8 @@ BEGIN
             PERFORM ratelimit_put(c, win.ends, win.used - amount);
         END IF;
     WHEN 'log' THEN
-        DELETE FROM ratelimit_log l WHERE l.key = c.key AND l.at = taken AND l.units <= amount;
+        log := ratelimit_log_state(c, now);
+        DELETE FROM ratelimit_log l WHERE l.key = c.key AND (l.at <= log.gone OR l.at = taken AND l.units <= amount);
         UPDATE ratelimit_log l SET units = l.units - amount WHERE l.key = c.key AND l.at = taken AND l.units > amount;
     END CASE;
 END $$;

@@ -20,6 +20,7 @@ var known = []ratelimit.Algorithm{
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	url := dbtest.URL(t)
 	first, second := pool(t, url), pool(t, url)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
@@ -35,6 +36,7 @@ func TestConformance(t *testing.T) {
 
 // On the database's own clock, as in production.
 func TestConformanceOnTheDatabasesClock(t *testing.T) {
+	t.Parallel()
 	url := dbtest.URL(t)
 	first, second := pool(t, url), pool(t, url)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
@@ -44,6 +46,7 @@ func TestConformanceOnTheDatabasesClock(t *testing.T) {
 
 // The functions and the pure algorithms give the same answers to the same traffic.
 func TestAnswersAsMemoryDoes(t *testing.T) {
+	t.Parallel()
 	p := dbtest.Pool(t)
 	for range 3 {
 		clock := &clock{now: time.UnixMicro(1_790_245_230_123_456)}

@@ -273,9 +273,8 @@ end
 function log.span(c) return c.newest, c.newest + c.period end
 
 function log.give(c, taken, units)
-  local entry = call('ZRANGEBYSCORE', c.key, taken, taken)[1]
-  if not entry or taken <= c.gone then return end
-  local there = log_units(entry)
+  local entry, there = call('ZRANGEBYSCORE', c.key, taken, taken)[1], 0
+  if entry and taken > c.gone then there = log_units(entry) end
   units = min(units, there)
   c.used = c.used - units
   if units == there and taken == c.newest then

@@ -69,7 +69,7 @@ func (r *replay) step() {
 		r.giveSome()
 	case p < 76:
 		r.reset(r.someClaims())
-	case p < 78:
+	case p < 80:
 		r.Advance(-time.Duration(r.Int64N(300_000)) * tick)
 	default:
 		// From a microsecond to minutes, each length as likely as another.
