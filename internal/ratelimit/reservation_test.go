@@ -86,6 +86,30 @@ func TestReservationSettles(t *testing.T) {
 	}
 }
 
+// listening is a store that admits, and gives back unless its context is done.
+type listening struct{ ratelimit.Store }
+
+func (listening) Take(_ context.Context, _ []ratelimit.Claim, out []ratelimit.Status) error {
+	for i := range out {
+		out[i].Allowed = true
+	}
+	return nil
+}
+
+func (listening) Give(ctx context.Context, _ []ratelimit.Claim) error { return ctx.Err() }
+
+func TestReservationIsGivenBackWhenTheClientHasLeft(t *testing.T) {
+	t.Parallel()
+	w := &watcher{}
+	l := &ratelimit.Limiter{Default: &ratelimit.Backend{Name: "redis", Store: listening{}}, Observer: w}
+	ctx, leave := context.WithCancel(t.Context())
+	_, slot := l.Reserve(ctx, claim(ratelimit.DefaultPolicies().LoginIP, "k", 1))
+	leave()
+	if slot.Release(ctx); w.failures != 0 {
+		t.Error("it was not given back")
+	}
+}
+
 func TestReservationOfWhatFailedOpenGivesNothingBack(t *testing.T) {
 	t.Parallel()
 	w := &watcher{}

@@ -174,6 +174,13 @@ func TestBucketLateTimestampsMintNothing(t *testing.T) {
 	if _, st := b.Take(state, millis(60_000), 1); st.Wait != 10*time.Millisecond {
 		t.Errorf("afterwards: wait %v, want 10ms", st.Wait)
 	}
+
+	// A thousand million ticks a microsecond: a year of them is more than there are numbers.
+	fast := bucket(999_999_999_000_000, time.Second, 0).Bucket()
+	full, _ := fast.Take(ratelimit.BucketState{}, millis(0), fast.Capacity)
+	if st := fast.Peek(full, millis(-365*86_400_000), 1); st.Allowed || st.Remaining != 0 {
+		t.Errorf("a year late: got %+v, want refused", st)
+	}
 }
 
 func TestBucketGivesBackUpToFull(t *testing.T) {

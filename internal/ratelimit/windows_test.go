@@ -205,6 +205,17 @@ func TestCounterSlides(t *testing.T) {
 	}
 }
 
+// TestCounterCountsInTheWindowThatBegins takes at the first instant of a window, after one without traffic.
+func TestCounterCountsInTheWindowThatBegins(t *testing.T) {
+	t.Parallel()
+	take := newTaker(limit(ratelimit.SlidingCounter, 10, time.Minute))
+	take(ms(30_000), 1)
+	take(ms(120_000), 10)
+	if st := take(ms(210_000), 0); st.Remaining != 5 {
+		t.Errorf("half-way through the next window: %d left, want 5", st.Remaining)
+	}
+}
+
 func TestCounterDoesNotOverflow(t *testing.T) {
 	t.Parallel()
 	for _, quota := range []int64{200_000, 999_999_999_999_999} {

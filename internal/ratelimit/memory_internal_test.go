@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -71,5 +72,32 @@ func TestMemoryClockFollowsAWallClockSetForward(t *testing.T) {
 	wall = m.start.Round(0)
 	if m.Sweep(); m.ahead.Load() != ahead {
 		t.Error("it followed a wall clock set back")
+	}
+}
+
+// TestMemoryBoundsReservations makes far more than there is room for: each is charged, not each can be given back.
+func TestMemoryBoundsReservations(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMicro(1_790_245_230_123_456)
+	m := NewMemory(MemoryOptions{Now: func() time.Time { return now }, MaxKeys: 10 * shardCount})
+	p := &Policy{Name: "p", OnFailure: FailOpen, Limit: Limit{Algorithm: TokenBucket, Quota: 1000, Period: time.Second}}
+	claims, out := []Claim{{Policy: p, Key: Key{Owner: "k"}, Cost: 1}}, make([]Status, 1)
+	for i := range 10_000 {
+		claims[0].ID = strconv.Itoa(i)
+		if err := m.Take(t.Context(), claims, out); err != nil || !out[0].Allowed {
+			t.Fatalf("%+v, %v", out[0], err)
+		}
+		held := len(m.shard(m.hash(&claims[0])).held)
+		if held > 10 {
+			t.Fatalf("%d reservations held, want at most 10", held)
+		}
+		now = now.Add(time.Millisecond)
+	}
+	if err := m.Give(t.Context(), claims); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Minute)
+	if m.Sweep(); len(m.shard(m.hash(&claims[0])).held) != 0 || m.Len() != 0 {
+		t.Error("a minute later something is still held")
 	}
 }
