@@ -1,16 +1,20 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
-	"example.com/bankapi/internal/auth"
+	"example.com/bankapi/internal/telemetry"
 )
 
-// log writes one line per request after it was answered, and feeds the metrics. No secrets, no amounts, no path as the
-// client spelled it: a path can hold an idempotency key.
+// log writes one line per request after it was answered, and feeds the metrics. No secrets, no amounts, no path or method
+// as the client spelled it: a path can hold an idempotency key, and a method can be anything.
 func (a *api) log(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.Now()
@@ -21,35 +25,35 @@ func (a *api) log(next http.Handler) http.Handler {
 		route := routeOf(r)
 		a.Metrics.Request(route, r.Method, x.status, took)
 		level := slog.LevelInfo
-		if x.status >= http.StatusInternalServerError {
+		if x.failure != nil && !errors.Is(x.failure, context.Canceled) {
 			level = slog.LevelError
 		}
 		if !a.Log.Enabled(r.Context(), level) {
 			return
 		}
-		attrs := append(make([]slog.Attr, 0, 12),
-			slog.String("request_id", x.id),
-			slog.String("method", r.Method),
-			slog.String("route", route),
-			slog.Int("status", x.status),
-			slog.Duration("duration", took),
-			slog.Int64("bytes", x.bytes),
-			slog.String("client", x.client))
-		a.Log.LogAttrs(r.Context(), level, "request", append(attrs, x.known()...)...)
+		var buf [12]slog.Attr
+		a.Log.LogAttrs(r.Context(), level, "request", x.attrs(buf[:0], r.Method, route, took)...)
 	})
 }
 
-// known is what only some requests have.
-func (x *exchange) known() []slog.Attr {
-	var attrs []slog.Attr
+// attrs appends what every request has, then what only some have.
+func (x *exchange) attrs(attrs []slog.Attr, method, route string, took time.Duration) []slog.Attr {
+	attrs = append(attrs,
+		slog.String("request_id", x.id),
+		slog.String("method", telemetry.Method(method)),
+		slog.String("route", route),
+		slog.Int("status", x.status),
+		slog.Duration("duration", took),
+		slog.Int64("bytes", x.bytes),
+		slog.String("client", x.client))
 	if x.clientID != "" {
 		attrs = append(attrs, slog.String("client_request_id", x.clientID))
 	}
-	if x.principal != (auth.Principal{}) {
-		attrs = append(attrs, slog.String("user", x.principal.User.String()))
+	if x.user != "" {
+		attrs = append(attrs, slog.String("user", x.user))
 	}
 	if len(x.refusedBy) > 0 {
-		attrs = append(attrs, slog.Any("refused_by", x.refusedBy))
+		attrs = append(attrs, slog.String("refused_by", strings.Join(x.refusedBy, ",")))
 	}
 	if x.failure != nil {
 		attrs = append(attrs, slog.String("error", x.failure.Error()))

@@ -12,7 +12,7 @@ import (
 func NewAdmin(d Deps) http.Handler {
 	a := newAPI(d)
 	r := chi.NewRouter()
-	r.Use(a.begin, a.log, a.recover, a.secure)
+	r.Use(a.begin, a.recover, a.secure)
 	r.NotFound(a.page(a.notFound))
 	r.MethodNotAllowed(a.page(a.methodNotAllowed))
 

@@ -19,7 +19,8 @@ func (a *api) authenticate(next http.Handler) http.Handler {
 			a.fail(w, r, err)
 			return
 		}
-		exchangeOf(r).principal = principal
+		x := exchangeOf(r)
+		x.principal, x.user = principal, principal.User.String()
 		next.ServeHTTP(w, r)
 	})
 }

@@ -18,6 +18,7 @@ type exchange struct {
 	clientID  string         // the client's own X-Request-Id if it is well-formed, for the log only
 	client    string         // whom the address limits count: an address, or a /64
 	principal auth.Principal // zero until a token has been verified
+	user      string         // the principal's id, spelled once: "usr_..."
 	refusedBy []string       // the policies that refused
 	failure   error          // what the log should know of a 5xx
 }

@@ -62,7 +62,7 @@ func TestDatabaseAway(t *testing.T) {
 	b := openBank(t, func(d *httpapi.Deps) {
 		d.Ready = func(context.Context) error { return errors.New("dial tcp: secret address") }
 	})
-	ada, from, to := b.pair()
+	ada, from, _ := b.pair()
 	ada.must(http.StatusOK, "GET", "/me", "")
 	got := ada.do("GET", "/readyz", "")
 	wantProblem(t, got, http.StatusServiceUnavailable, "#temporary-reduced-capacity")
@@ -89,7 +89,6 @@ func TestDatabaseAway(t *testing.T) {
 	} {
 		wantProblem(t, ada.rested().do("POST", path, body), http.StatusInternalServerError, "about:blank")
 	}
-	_ = to
 	if !strings.Contains(b.log.String(), "closed pool") {
 		t.Error("the log does not know the cause")
 	}

@@ -36,7 +36,7 @@ func (a *api) anonymousClaim(r *http.Request) ratelimit.Claim {
 func (a *api) userClaim(r *http.Request) ratelimit.Claim {
 	return ratelimit.Claim{
 		Policy: a.Policies.User,
-		Key:    ratelimit.Key{Owner: exchangeOf(r).principal.User.String()},
+		Key:    ratelimit.Key{Owner: exchangeOf(r).user},
 		Cost:   costOf(r.Method, routeOf(r)),
 	}
 }

@@ -33,11 +33,13 @@ func (p *Problem) Error() string {
 	return strings.Join(parts, "; ")
 }
 
+var problemJSON = []string{"application/problem+json"}
+
 // write sends the problem. Headers that the layers above have set (limits, CORS, request id) stay.
 func (p Problem) write(w http.ResponseWriter, instance, requestID string) {
 	h := w.Header()
 	body := p.append(make([]byte, 0, 512), instance, requestID)
-	setHeader(h, "Content-Type", "application/problem+json")
+	h["Content-Type"] = problemJSON
 	setHeader(h, "Content-Length", strconv.Itoa(len(body)))
 	if p.Type.Challenge != "" {
 		setHeader(h, "Www-Authenticate", p.Type.Challenge)

@@ -14,7 +14,7 @@ func (a *api) begin(next http.Handler) http.Handler {
 			ResponseWriter: w,
 			id:             id.New().Encode("req"),
 			clientID:       validRequestID(r.Header["X-Request-Id"]),
-			client:         clientip.Bucket(a.ClientIP.From(r.RemoteAddr, r.Header["X-Forwarded-For"])).String(),
+			client:         a.clientOf(r),
 		}
 		setHeader(w.Header(), "X-Request-Id", x.id)
 		next.ServeHTTP(x, withExchange(r, x))
@@ -33,4 +33,11 @@ func validRequestID(lines []string) string {
 		}
 	}
 	return lines[0]
+}
+
+// clientOf spells the address a request is counted under: an IPv4 address or an IPv6 /64, as a prefix.
+func (a *api) clientOf(r *http.Request) string {
+	var buf [48]byte
+	bucket := clientip.Bucket(a.ClientIP.From(r.RemoteAddr, r.Header["X-Forwarded-For"]))
+	return string(bucket.AppendTo(buf[:0]))
 }

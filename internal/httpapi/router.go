@@ -13,7 +13,7 @@ func New(d Deps) http.Handler {
 	r := chi.NewRouter()
 
 	// Every request, in this order, also those that match nothing.
-	r.Use(a.begin, a.log, a.recover, a.secure, capBody, a.cors, a.deadline, middleware.GetHead)
+	r.Use(a.begin, a.log, a.recover, a.secure, capBody, a.cors, middleware.GetHead)
 
 	// Outside every limit: for people, probes and browsers. They share no bucket with customers.
 	r.Get("/", a.page(a.home))
@@ -22,22 +22,23 @@ func New(d Deps) http.Handler {
 	r.Get("/openapi.yaml", a.page(a.openAPI))
 	r.Get("/problems/{slug}", a.page(a.problemPage))
 	r.Get("/healthz", a.page(a.healthz))
-	r.Get("/readyz", a.page(a.readyz))
+	r.With(a.deadline).Get("/readyz", a.page(a.readyz))
 
-	// Behind the address's limits. Group middleware runs after the match, so the route pattern is known to it.
+	// Behind the address's limits. Group middleware runs after the match, so the route pattern is known to it. The
+	// deadline starts behind them: a store has a budget of its own, and a refusal needs no timer.
 	byAddress := a.limit(a.addressClaim)
 	r.NotFound(byAddress(a.page(a.notFound)).ServeHTTP)
 	r.MethodNotAllowed(byAddress(a.page(a.methodNotAllowed)).ServeHTTP)
-	r.With(byAddress).Post("/sessions", a.public(a.logIn)) // and login-account, login-ip: see log_in.go
+	r.With(byAddress, a.deadline).Post("/sessions", a.public(a.logIn)) // and login-account, login-ip: see sessions.go
 	r.Group(func(r chi.Router) {
-		r.Use(a.limit(a.addressClaim, a.anonymousClaim))
+		r.Use(a.limit(a.addressClaim, a.anonymousClaim), a.deadline)
 		r.Get("/rates", a.public(a.getRates, "base"))
-		r.Post("/users", a.public(a.signUp)) // and signup-ip: see sign_up.go
+		r.Post("/users", a.public(a.signUp)) // and signup-ip: see users.go
 	})
 
 	// Behind a bearer token and its user's limits. costs.go says what each route costs.
 	r.Group(func(r chi.Router) {
-		r.Use(byAddress, a.authenticate, a.limit(a.userClaim))
+		r.Use(byAddress, a.deadline, a.authenticate, a.limit(a.userClaim))
 		r.Delete("/sessions/current", a.member(a.logOut))
 		r.Get("/me", a.member(a.me))
 		r.Get("/accounts", a.member(a.listAccounts, "limit", "cursor"))

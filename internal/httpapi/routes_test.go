@@ -228,4 +228,10 @@ func TestPagesForPeople(t *testing.T) {
 	}
 	markdown := c.must(http.StatusOK, "GET", "/problems/insufficient-funds", "")
 	wantHeader(t, markdown, "Content-Type", "text/markdown; charset=utf-8")
+	html := c.must(http.StatusOK, "GET", "/problems/insufficient-funds", "", "Accept", "text/html,*/*;q=0.8")
+	wantHeader(t, html, "Content-Type", "text/html; charset=utf-8")
+	wantHeader(t, html, "Vary", "Accept")
+	if !strings.Contains(string(html.Body), "<h1") {
+		t.Errorf("the page for browsers is no HTML: %s", html)
+	}
 }

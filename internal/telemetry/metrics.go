@@ -70,12 +70,13 @@ func (m *Metrics) Request(route, method string, status int, took time.Duration) 
 	if route == "" {
 		route = other
 	}
-	method = knownMethod(method)
+	method = Method(method)
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	m.durations.WithLabelValues(route, method).Observe(took.Seconds())
 }
 
-func knownMethod(method string) string {
+// Method is the method as it may stand in a label or a log: what is not HTTP's own is "other".
+func Method(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 		return method
