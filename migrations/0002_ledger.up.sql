@@ -11,7 +11,7 @@ CREATE TABLE accounts (
     id            uuid        PRIMARY KEY,
     owner_id      uuid        REFERENCES users (id),
     currency      text        NOT NULL CONSTRAINT accounts_currency_is_a_code CHECK (currency ~ '^[A-Z]{3}$'),
-    name          text        NOT NULL DEFAULT '' CONSTRAINT accounts_name_is_short CHECK (char_length(name) <= 100),
+    name          text        NOT NULL DEFAULT '' CONSTRAINT accounts_name_is_short CHECK (char_length(name) <= 64),
     status        text        NOT NULL DEFAULT 'active' CONSTRAINT accounts_status_is_known CHECK (status IN ('active', 'frozen')),
     floor         bigint      NOT NULL DEFAULT 0,
     balance       bigint      NOT NULL DEFAULT 0,
@@ -37,7 +37,7 @@ CREATE TABLE transfers (
     to_sequence   bigint      NOT NULL,
     to_balance    bigint      NOT NULL, -- after the transfer
     currency      text        NOT NULL,
-    memo          text        NOT NULL DEFAULT '' CONSTRAINT transfers_memo_is_short CHECK (char_length(memo) <= 200),
+    memo          text        NOT NULL DEFAULT '' CONSTRAINT transfers_memo_is_short CHECK (char_length(memo) <= 140),
     created_at    timestamptz NOT NULL,
     CONSTRAINT transfers_between_two_accounts CHECK (from_account <> to_account)
 );

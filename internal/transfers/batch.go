@@ -115,7 +115,7 @@ func pause(ctx context.Context, attempt int) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(rand.N(bound)):
+	case <-time.After(rand.N(bound)): //nolint:gosec // jitter need not be secret
 		return true
 	}
 }

@@ -188,7 +188,8 @@ func TestStatusIsReadUnderTheLock(t *testing.T) {
 
 func TestOppositeTransfersDoNotDeadlock(t *testing.T) {
 	t.Parallel()
-	b := openBank(t, transfers.Options{})
+	var log mishaps
+	b := openBank(t, log.options())
 	ada, grace := b.open(100_000), b.open(100_000)
 	within(t, 10*time.Second, func() {
 		parallel(400, func(i int) {
@@ -201,7 +202,7 @@ func TestOppositeTransfersDoNotDeadlock(t *testing.T) {
 	})
 	b.wantBalance(ada, 100_000)
 	b.wantBalance(grace, 100_000)
-	b.wantNoDeadlocks()
+	log.wantNone(t)
 }
 
 func TestBalanceIsSpentOnce(t *testing.T) {

@@ -220,15 +220,16 @@ func (b *bank) wantLedgerToHold(seen *sync.Map) {
 // Two instances share a database: the same keys reach both, the accounts overlap, and all of it happens once.
 func TestTwoInstancesShareOneDatabase(t *testing.T) {
 	t.Parallel()
-	b := openBank(t, transfers.Options{})
-	other := start(t, b.pool, transfers.Options{})
+	var log mishaps
+	b := openBank(t, log.options())
+	other := start(t, b.pool, log.options())
 	holders := make([]holder, 6)
 	for i := range holders {
 		holders[i] = b.open(10_000)
 	}
 	var mu sync.Mutex
 	got := map[string][]transfers.Receipt{}
-	parallel(600, func(i int) {
+	send := func(i int) {
 		service := b.Service
 		if i%2 == 1 {
 			service = other
@@ -242,7 +243,13 @@ func TestTwoInstancesShareOneDatabase(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		got[key] = append(got[key], r)
+	}
+	parallel(20, func(caller int) { // many small batches, so that the instances meet often
+		for n := range 30 {
+			send(20*n + caller)
+		}
 	})
+	log.wantNone(t)
 	for key, r := range got {
 		if len(r) != 2 || r[0].Transfer != r[1].Transfer || r[0].Replayed == r[1].Replayed {
 			t.Errorf("%q: %+v", key, r)

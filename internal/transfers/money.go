@@ -3,11 +3,13 @@ package transfers
 // Amount is money in minor units of its currency: kobo, cents, fils, yen.
 type Amount int64
 
-// Limits of one order.
+// MaxAmount is the most that one order moves.
+const MaxAmount Amount = 1_000_000_000_000
+
+// Limits of texts, in code points.
 const (
-	MaxAmount Amount = 1_000_000_000_000
-	MaxMemo          = 200 // code points
-	MaxName          = 100 // code points
+	MaxMemo = 140
+	MaxName = 64
 )
 
 // Currency is a row of the registry.

@@ -8,7 +8,8 @@ import (
 	"example.com/bankapi/internal/id"
 )
 
-// Identifiers of the ledger. They are distinct types so that the compiler keeps them apart.
+// OwnerID names a user, AccountID an account and TransferID a transfer. They are distinct types so that the compiler
+// keeps them apart.
 type (
 	OwnerID    id.ID
 	AccountID  id.ID

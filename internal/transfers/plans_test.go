@@ -11,18 +11,19 @@ import (
 	"example.com/bankapi/internal/dbtest"
 )
 
-// grown is a ledger as it looks after years: 2,000 accounts of 400 owners, 100,000 transfers. Its triggers are off while
+// grown is a ledger as it looks after years: 2,000 accounts of 400 owners, 30,000 transfers. Its triggers are off while
 // it is filled, so only plans can be judged by it.
 const grown = `
 SET session_replication_role = replica;
+SET statement_timeout = 0;
 INSERT INTO accounts (id, owner_id, currency, created_at)
 SELECT md5('a' || i)::uuid, md5('u' || i % 400)::uuid, 'NGN', now() FROM generate_series(1, 2000) AS i;
 INSERT INTO transfers (id, from_account, to_account, amount, from_sequence, from_balance, to_sequence, to_balance, currency, created_at)
 SELECT md5('t' || i)::uuid, md5('a' || i * 7 % 2000 + 1)::uuid, md5('a' || (i * 7 + 1 + i % 1999) % 2000 + 1)::uuid, 1, i, 0, i, 0, 'NGN', now()
-FROM generate_series(1, 100000) AS i
+FROM generate_series(1, 30000) AS i
 WHERE i * 7 % 2000 <> (i * 7 + 1 + i % 1999) % 2000;
 INSERT INTO idempotency_keys (user_id, scope, key, fingerprint, status, body, created_at)
-SELECT md5('u' || i % 400)::uuid, 'POST /transfers', i::text, '', 422, '', now() FROM generate_series(1, 100000) AS i;
+SELECT md5('u' || i % 400)::uuid, 'POST /transfers', i::text, '', 422, '', now() FROM generate_series(1, 30000) AS i;
 SET session_replication_role = origin;
 ANALYZE accounts, transfers, idempotency_keys`
 
