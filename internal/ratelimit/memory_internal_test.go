@@ -59,6 +59,17 @@ func TestTableIsAMap(t *testing.T) {
 	})
 }
 
+func TestTableGivesMemoryBack(t *testing.T) {
+	t.Parallel()
+	var many table
+	for hash := range uint64(10_000) {
+		many.put(cell{hash: hash + 1, until: Instant(hash)})
+	}
+	if many.sweep(9_989); many.used != 10 || len(many.cells) != minCells {
+		t.Errorf("%d cells with room for %d, want 10 with room for %d", many.used, len(many.cells), minCells)
+	}
+}
+
 // TestMemoryClockFollowsAWallClockSetForward gives times without a monotonic reading, as after a jump.
 func TestMemoryClockFollowsAWallClockSetForward(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		{"2e9 a second", func(p *ratelimit.Policy) { p.Limit = bucket(2_000_000_000, time.Second, 0) }, nil},
 		{"a million a day", func(p *ratelimit.Policy) { p.Limit = bucket(1_000_000, 24*time.Hour, 1_000_000) }, nil},
 		{"a prime a day", func(p *ratelimit.Policy) { p.Limit = bucket(999_983, 24*time.Hour, 0) }, []string{"quota, period, burst: "}},
+		{"a product of 2^64", func(p *ratelimit.Policy) { p.Limit = bucket(1, 1<<15*time.Microsecond, 1<<49) },
+			[]string{"quota, period, burst: "}},
 		{"an algorithm that is none", func(p *ratelimit.Policy) { p.Limit.Algorithm = 0 }, []string{"algorithm: "}},
 		{"an algorithm yet unknown", func(p *ratelimit.Policy) { p.Limit.Algorithm = 77 }, []string{"algorithm: "}},
 		{"a window with a burst", func(p *ratelimit.Policy) { p.Limit.Algorithm = ratelimit.FixedWindow }, []string{"burst: "}},
