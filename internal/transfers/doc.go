@@ -35,5 +35,5 @@
 //
 // Every refusal is decided in judge, before the writes, because a failing statement would take the whole batch with it.
 //
-// Open judge.go first, then batch.go, queue.go and store_writer.go.
+// Open judge.go first, then batch.go, queue.go, store_writer.go and store_rows.go.
 package transfers

@@ -11,11 +11,11 @@ var (
 
 // Refusals that leave the key free: the same key may carry a corrected order.
 var (
-	ErrAccountNotFound   = errors.New("no such account of this owner")      // absent and somebody else's are one and the same
-	ErrRecipientNotFound = errors.New("no such receiving account")          // system accounts count as absent
-	ErrTransferNotFound  = errors.New("no such transfer of this owner")     // absent, or on neither side
-	ErrSameAccount       = errors.New("source and receiver are the same")   //
-	ErrCurrencyMismatch  = errors.New("an account has another currency")    //
+	ErrAccountNotFound   = errors.New("no such account of this owner")  // absent and somebody else's are one and the same
+	ErrRecipientNotFound = errors.New("no such receiving account")      // system accounts count as absent
+	ErrTransferNotFound  = errors.New("no such transfer of this owner") // absent, or on neither side
+	ErrSameAccount       = errors.New("source and receiver are the same")
+	ErrCurrencyMismatch  = errors.New("an account has another currency")
 	ErrUnknownCurrency   = errors.New("no such currency")                   // not in the registry
 	ErrAmountOutOfRange  = errors.New("amount out of range")                // 1..MaxAmount, or the receiver's balance is full
 	ErrInvalidMemo       = errors.New("memo is not text or is too long")    // MaxMemo code points

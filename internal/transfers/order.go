@@ -8,11 +8,13 @@ import (
 	"example.com/bankapi/internal/id"
 )
 
-// OwnerID names a user, AccountID an account and TransferID a transfer. They are distinct types so that the compiler
-// keeps them apart.
+// The identifiers of the ledger are distinct types, so that the compiler keeps them apart.
 type (
-	OwnerID    id.ID
-	AccountID  id.ID
+	// OwnerID names the user that accounts belong to.
+	OwnerID id.ID
+	// AccountID names an account.
+	AccountID id.ID
+	// TransferID names a transfer. Along the history of an account they rise.
 	TransferID id.ID
 )
 
