@@ -3,8 +3,6 @@ package ratelimit
 import (
 	"context"
 	"hash/maphash"
-	"math"
-	"math/bits"
 	"sync/atomic"
 	"time"
 )
@@ -71,17 +69,8 @@ func (m *Memory) Take(_ context.Context, claims []Claim, out []Status) error {
 	now := m.clock()
 	m.lock(shards)
 	defer m.unlock(shards)
-	if !m.decide(asks, now, out) {
-		return nil
-	}
-	for i := range asks {
-		s, k := m.shard(asks[i].hash), &asks[i]
-		if k.first == i {
-			out[i] = s.take(k, now)
-		} else {
-			out[i] = out[k.first]
-		}
-		s.hold(&asks[k.first], m.reservation(k, claims[i].ID), claims[i].Cost, now)
+	if m.decide(asks, now, out) {
+		m.charge(asks, claims, now, out)
 	}
 	return nil
 }
@@ -130,6 +119,20 @@ func (m *Memory) decide(asks []ask, now Instant, out []Status) bool {
 		all = all && out[i].Allowed
 	}
 	return all
+}
+
+// charge takes what decide allowed. The shards are locked.
+func (m *Memory) charge(asks []ask, claims []Claim, now Instant, out []Status) {
+	for i := range asks {
+		k := &asks[i]
+		s, sum := m.shard(k.hash), &asks[k.first]
+		if k.first == i {
+			out[i] = s.take(k, now)
+		} else {
+			out[i] = out[k.first]
+		}
+		s.hold(sum, m.reservation(k, claims[i].ID), claims[i].Cost, now)
+	}
 }
 
 // Give implements Store.
@@ -218,78 +221,4 @@ func (m *Memory) catchUp() {
 	if ahead := InstantOf(m.now()) - m.clock(); ahead > 0 {
 		m.ahead.Add(int64(ahead))
 	}
-}
-
-// ask is a claim made ready: its place and its arithmetic.
-type ask struct {
-	policy *Policy
-	rule   *rule
-	hash   uint64 // of policy and key
-	home   uint64 // under which it is counted: hash, or the overflow's
-	cost   int64  // the sum over the claims of this policy and key
-	first  int    // index of the first claim of this policy and key
-}
-
-func (m *Memory) ask(c *Claim) ask {
-	return ask{policy: c.Policy, rule: c.Policy.ready(), hash: m.hash(c), cost: c.Cost}
-}
-
-// asks makes claims ready, sums those of one policy and key, and names the shards concerned.
-func (m *Memory) asks(asks []ask, claims []Claim) (_ []ask, shards uint64) {
-	for i := range claims {
-		k := m.ask(&claims[i])
-		for k.first = 0; k.first < i && asks[k.first].hash != k.hash; k.first++ {
-		}
-		if k.first < i {
-			sum := &asks[k.first].cost
-			*sum += min(k.cost, math.MaxInt64-*sum)
-		}
-		asks = append(asks, k)
-		shards |= 1 << (k.hash >> 58)
-	}
-	return asks, shards
-}
-
-// lock locks the shards of a set, in ascending order: two calls never wait for each other.
-func (m *Memory) lock(shards uint64) {
-	for ; shards != 0; shards &= shards - 1 {
-		m.shards[bits.TrailingZeros64(shards)].mu.Lock()
-	}
-}
-
-func (m *Memory) unlock(shards uint64) {
-	for ; shards != 0; shards &= shards - 1 {
-		m.shards[bits.TrailingZeros64(shards)].mu.Unlock()
-	}
-}
-
-func (m *Memory) shard(hash uint64) *shard { return &m.shards[hash>>58] }
-
-// hash is of the policy's name and of both parts of the key, each hashed by itself, so that ("ab", "c") and
-// ("a", "bc") differ.
-func (m *Memory) hash(c *Claim) uint64 {
-	h := mix(maphash.String(m.seed, c.Policy.Name), maphash.String(m.seed, c.Key.Owner))
-	if c.Key.Part != "" {
-		h = mix(h, maphash.String(m.seed, c.Key.Part))
-	}
-	return max(h, 1) // 0 marks a free cell
-}
-
-// overflow is the place shared by the keys of a policy for which there is no room.
-func (m *Memory) overflow(p *Policy) uint64 {
-	return max(mix(maphash.String(m.seed, p.Name), 0), 1)
-}
-
-// reservation names the record of a claim that may be given back; 0 is none.
-func (m *Memory) reservation(k *ask, id string) uint64 {
-	if id == "" {
-		return 0
-	}
-	return max(mix(k.hash, maphash.String(m.seed, id)), 1)
-}
-
-// mix combines two hashes; the order matters. Both halves of the product depend on all bits of both.
-func mix(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd1b54a32d192ed03)
-	return hi ^ lo
 }

@@ -34,6 +34,21 @@ func ExampleBucket() {
 	// true 0 0s
 }
 
+func ExampleMeter() {
+	meter := ratelimit.Limit{Algorithm: ratelimit.LeakyBucket, Quota: 2, Period: time.Second, Burst: 10}.Meter()
+	var state ratelimit.BucketState // empty
+	for _, ms := range []int64{0, 0, 0, 2000} {
+		var st ratelimit.Status
+		state, st = meter.Take(state, millis(ms), 4)
+		fmt.Println(st.Allowed, meter.Level(state, millis(ms)))
+	}
+	// Output:
+	// true 4
+	// true 8
+	// false 8
+	// true 8
+}
+
 // TestBucketTimeline is the lesson's second figure: a bucket of 5 at 1 a second.
 func TestBucketTimeline(t *testing.T) {
 	t.Parallel()

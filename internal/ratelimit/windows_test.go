@@ -179,9 +179,9 @@ func TestLogWaitsForEnoughUnits(t *testing.T) {
 	take(ms(0), 2)
 	take(ms(1000), 3)
 	take(ms(2000), 5)
-	for cost, want := range map[int64]time.Duration{1: 8, 2: 8, 3: 9, 5: 9, 6: 10, 10: 10} {
-		if st := take(ms(2000), cost); st.Wait != want*time.Second {
-			t.Errorf("cost %d: wait %v, want %vs", cost, st.Wait, int64(want))
+	for cost, want := range map[int64]string{1: "8s", 2: "8s", 3: "9s", 5: "9s", 6: "10s", 10: "10s"} {
+		if st := take(ms(2000), cost); st.Wait.String() != want {
+			t.Errorf("cost %d: wait %v, want %v", cost, st.Wait, want)
 		}
 	}
 }
