@@ -7,7 +7,7 @@ import (
 	"example.com/bankapi/internal/transfers"
 )
 
-// maxName is the longest name of an account or an API key, in characters.
+// maxNameLength is the longest name of an account or an API key, in characters.
 const maxNameLength = 64
 
 func (a *api) openAccount(w http.ResponseWriter, r *http.Request, caller auth.Principal) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -210,46 +209,4 @@ func syntaxFault(err error) string {
 		return "The JSON ends too early."
 	}
 	return "The JSON is malformed: " + strings.TrimPrefix(err.Error(), "json: ") + "."
-}
-
-var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
-
-// pointer is a JSON pointer as a URI fragment, "" for the whole document.
-func pointer(path ...string) string {
-	if len(path) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteByte('#')
-	for _, name := range path {
-		b.WriteByte('/')
-		b.WriteString(fragment(pointerEscape.Replace(shorten(name))))
-	}
-	return b.String()
-}
-
-const fragmentSafe = "-._~!$&'()*+,;=:@/?"
-
-// fragment percent-encodes what a URI fragment cannot hold.
-func fragment(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		c := s[i]
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(fragmentSafe, c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
-}
-
-// maxName bounds how much of a client's member name an answer repeats.
-const maxName = 64
-
-func shorten(name string) string {
-	if len(name) <= maxName {
-		return name
-	}
-	return strings.ToValidUTF8(name[:maxName], "")
 }

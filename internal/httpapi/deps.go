@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -23,7 +25,7 @@ type Deps struct {
 	Limiter   *ratelimit.Limiter
 	Policies  ratelimit.Policies
 	ClientIP  clientip.Resolver           // whose address is it; the zero value trusts no proxy
-	Ready     func(context.Context) error // nil: can serve
+	Ready     func(context.Context) error // nil error: can serve
 
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -44,8 +46,8 @@ type api struct {
 }
 
 func newAPI(d Deps) *api {
-	if d.Auth == nil || d.Transfers == nil || d.Limiter == nil || d.Now == nil || d.Log == nil || d.Ready == nil {
-		panic("httpapi: Deps is incomplete")
+	if err := d.check(); err != nil {
+		panic("httpapi: " + err.Error())
 	}
 	if d.Timeout == 0 {
 		d.Timeout = defaultTimeout
@@ -55,4 +57,21 @@ func newAPI(d Deps) *api {
 		panic("httpapi: " + err.Error()) // the pages are embedded: a test would have found it
 	}
 	return &api{Deps: d, docs: newDocsUI(), problemPages: pages}
+}
+
+// check finds what is missing, and policies that some route could never pass.
+func (d Deps) check() error {
+	if d.Auth == nil || d.Transfers == nil || d.Limiter == nil || d.Now == nil || d.Log == nil || d.Ready == nil {
+		return errors.New("Deps is incomplete")
+	}
+	p := d.Policies
+	if p.IP == nil || p.Anonymous == nil || p.User == nil || p.LoginAccount == nil || p.LoginIP == nil || p.SignUpIP == nil {
+		return errors.New("Policies is incomplete")
+	}
+	for route, cost := range costs {
+		if capacity := p.User.Limit.Capacity(); cost > capacity {
+			return fmt.Errorf("%s costs %d and policy %q allows %d at most: nobody could ever call it", route, cost, p.User.Name, capacity)
+		}
+	}
+	return nil
 }

@@ -77,7 +77,8 @@ func send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// encode is json.Marshal without HTML escapes: a memo of "R&D" stays readable.
+// encode is json.Marshal without HTML escapes, so that a memo of "R&D" stays readable, and with a line end, so that a
+// terminal does too.
 func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -85,7 +86,7 @@ func encode(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return buf.Bytes(), nil
 }
 
 // pathParam is a parameter of the route as the client meant it. chi matches the path as it was escaped if that matters.

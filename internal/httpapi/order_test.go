@@ -2,8 +2,8 @@ package httpapi_test
 
 import (
 	"context"
+	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/bankapi/internal/httpapi"
+	"example.com/bankapi/internal/ratelimit"
 )
 
 // The order of the layers, by what it does. Each test fails if two of them change places.
@@ -228,12 +229,30 @@ func TestLogSaysNothingSecret(t *testing.T) {
 	}
 }
 
-func TestIncompleteDepsPanicAtStartUp(t *testing.T) {
+func TestBadDepsPanicAtStartUp(t *testing.T) {
 	t.Parallel()
-	defer func() {
-		if recover() == nil {
-			t.Error("New accepted Deps without services")
-		}
-	}()
-	httpapi.New(httpapi.Deps{Log: slog.New(slog.DiscardHandler)})
+	good := openBank(t).deps
+	small, err := ratelimit.NewPolicy(ratelimit.Policy{
+		Name: "user", OnFailure: ratelimit.FailOpen,
+		Limit: ratelimit.Limit{Algorithm: ratelimit.TokenBucket, Quota: 2, Period: time.Second, Burst: 4},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, spoil := range map[string]func(*httpapi.Deps){
+		"Deps is incomplete":     func(d *httpapi.Deps) { d.Auth = nil },
+		"Policies is incomplete": func(d *httpapi.Deps) { d.Policies.LoginIP = nil },
+		`POST /transfers costs 5 and policy "user" allows 4 at most`: func(d *httpapi.Deps) { d.Policies.User = small },
+	} {
+		bad := good
+		spoil(&bad)
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+					t.Errorf("New panicked with %s, want %q", got, want)
+				}
+			}()
+			httpapi.New(bad)
+		}()
+	}
 }

@@ -63,7 +63,7 @@ func (p Problem) append(b []byte, instance, requestID string) []byte {
 	b = append(b, `,"retryable":`...)
 	b = strconv.AppendBool(b, p.Type.Retryable)
 	b = appendViolated(b, p.Violated)
-	return append(appendFaults(b, p.Faults), '}')
+	return append(appendFaults(b, p.Faults), "}\n"...)
 }
 
 func appendViolated(b []byte, policies []string) []byte {

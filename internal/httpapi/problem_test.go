@@ -85,7 +85,7 @@ func TestUnknownErrorsTellAClientNothing(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	problemOf(errors.New("dial tcp 10.0.0.3:5432: password=secret")).write(w, "/me", "req_1")
-	want := `{"type":"about:blank","title":"Internal Server Error","status":500,"instance":"/me","request_id":"req_1","retryable":false}`
+	want := `{"type":"about:blank","title":"Internal Server Error","status":500,"instance":"/me","request_id":"req_1","retryable":false}` + "\n"
 	if diff := cmp.Diff(want, w.Body.String()); diff != "" {
 		t.Error(diff)
 	}
