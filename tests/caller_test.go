@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,6 +30,8 @@ type caller struct {
 	URL     string
 	Token   string
 	Address string // sent as X-Forwarded-For when set
+
+	When []openapitest.Condition // what excuses an answer from the contract
 }
 
 // answer is a response, read to its end.
@@ -87,8 +90,21 @@ func (c caller) try(t testing.TB, method, path, body string, headers ...string) 
 		return answer{}, err
 	}
 	response.Body = io.NopCloser(bytes.NewReader(content))
-	openapitest.Check(t, request, response)
+	openapitest.Check(t, request, response, c.When...)
 	return answer{Status: response.StatusCode, Header: response.Header, Body: content}, nil
+}
+
+// patient is do for a client that waits as it is told.
+func (c caller) patient(t testing.TB, method, path, body string, headers ...string) answer {
+	t.Helper()
+	for {
+		got := c.do(t, method, path, body, headers...)
+		wait, err := strconv.Atoi(got.Header.Get("Retry-After"))
+		if got.Status != http.StatusTooManyRequests || err != nil || wait > 10 {
+			return got
+		}
+		time.Sleep(time.Duration(wait) * time.Second)
+	}
 }
 
 func (c caller) request(t testing.TB, method, path, body string, headers ...string) (*http.Request, error) {
@@ -132,7 +148,7 @@ type account struct {
 // accounts lists the caller's accounts in one currency.
 func (c caller) accounts(t testing.TB, currency string) []account {
 	t.Helper()
-	got := c.do(t, "GET", "/accounts?limit=100", "")
+	got := c.patient(t, "GET", "/accounts?limit=100", "")
 	var page struct{ Data []account }
 	if err := json.Unmarshal(got.Body, &page); err != nil || got.Status != http.StatusOK {
 		t.Fatalf("list accounts: %s", got)

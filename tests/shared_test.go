@@ -59,8 +59,6 @@ func TestTwoProcessesShareEveryLimit(t *testing.T) {
 
 	t.Run("log-in", func(t *testing.T) {
 		t.Parallel()
-		somebody := somebody(t, both[0].URL)
-		_ = somebody
 		var unauthorized, limited atomic.Int64
 		var wg sync.WaitGroup
 		for i := range 20 {
