@@ -5,7 +5,7 @@ import "example.com/bankapi/internal/ratelimit"
 // algorithm says how the script knows an algorithm, and which numbers of a limit it needs.
 type algorithm struct {
 	letter  string // in keys
-	name    string // in limits.lua
+	name    string // in lua/
 	numbers func(ratelimit.Limit) (capacity, unit, micro int64)
 }
 

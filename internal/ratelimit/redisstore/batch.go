@@ -79,7 +79,7 @@ func (s *Store) packGives(claims []ratelimit.Claim) *batch {
 	return b
 }
 
-// arguments are KEYS and ARGV of limits.lua.
+// arguments are KEYS and ARGV of the script.
 func (b *batch) arguments(command string, clock any) (keys []string, args []any) {
 	keys = make([]string, 0, 2*len(b.sums))
 	args = make([]any, 0, 3+7*len(b.sums))
@@ -117,3 +117,28 @@ func (to *sum) status(answer []int64) ratelimit.Status {
 }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// byOwner groups the indexes of claims by their owners, whose keys live on one node of a Cluster.
+func byOwner(claims []ratelimit.Claim) [][]int {
+	var groups [][]int
+	of := map[string]int{}
+	for i := range claims {
+		owner := claims[i].Key.Owner
+		n, known := of[owner]
+		if !known {
+			n = len(groups)
+			of[owner] = n
+			groups = append(groups, nil)
+		}
+		groups[n] = append(groups[n], i)
+	}
+	return groups
+}
+
+func pick(claims []ratelimit.Claim, indexes []int) []ratelimit.Claim {
+	picked := make([]ratelimit.Claim, len(indexes))
+	for i, n := range indexes {
+		picked[i] = claims[n]
+	}
+	return picked
+}

@@ -1,5 +1,5 @@
 // Package redisstore keeps the counts of package ratelimit in Redis, so that all processes share them. Open first:
-// limits.lua, which holds the layout and the arithmetic; this Go code packs its arguments and reads its answers.
+// lua/head.lua, where the script begins; this Go code packs its arguments and reads its answers.
 //
 //	Take(claims) -> one EVALSHA -> Redis TIME -> read all keys -> decide all -> if all are allowed, write all
 //
@@ -17,14 +17,15 @@
 //
 // # Values
 //
-//	token, leaky bucket  b, m   string "full early capacity unit micro"   see ratelimit.Bucket
-//	fixed window         w      string "end used period"
-//	sliding counter      c      string "start before current period"
+//	token, leaky bucket  b, m   string "full early 0/limit"              see ratelimit.Bucket
+//	fixed window         w      string "end used 0/limit"
+//	sliding counter      c      string "start before current/limit"
 //	sliding log          l      sorted set: "instant:units" by instant, and "used" whose score is minus their sum
-//	reservation          ...!   string "units taken until"
+//	reservation          ...!   string "units taken until/"
 //
-// The limit stands beside the count where the count cannot be read without it: when a policy is changed at run
-// time, what was consumed stays consumed, at most the new capacity, and nobody waits longer than the new limit needs.
+// The limit ("capacity unit micro") stands beside the count because the count cannot be read without it: when a policy
+// is changed at run time, what was consumed stays consumed, at most the new capacity, and nobody waits longer than the
+// new limit needs.
 //
 // Every write sets the end of its key in the same command or script: the instant, rounded up, at which the key is as
 // good as absent. A key that lost its end gets a new one at the next check. Reads never extend it.
@@ -32,6 +33,7 @@
 // # What can go wrong
 //
 // A key of a foreign type, a script error, a lost connection: an error, never a refusal. NOSCRIPT (a restart, SCRIPT
-// FLUSH) costs one more round trip. The scripts need Redis 6.2. A failover may forget the last writes, since Redis
-// replicates them later; a maxmemory-policy other than noeviction may forget any.
+// FLUSH) costs one more round trip. A Cluster cannot decide claims of several owners together (ErrOwners). The script
+// needs Redis 6.2. A failover may forget the last writes, since Redis replicates them later; a maxmemory-policy other
+// than noeviction may forget any.
 package redisstore

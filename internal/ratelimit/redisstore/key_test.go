@@ -69,8 +69,8 @@ func tag(key string) string {
 func TestMuldivIsExact(t *testing.T) {
 	t.Parallel()
 	client := dbtest.Redis(t)
-	_, after, _ := strings.Cut(source, "local function muldiv")
-	body, _, _ := strings.Cut(after, "\nend\n")
+	_, after, _ := strings.Cut(counterSource, "local function muldiv")
+	body, _, _ := strings.Cut(after, "\n  end\n")
 	probe := redis.NewScript("local floor = math.floor local function muldiv" + body + `
 end
 local q, r = muldiv(tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))

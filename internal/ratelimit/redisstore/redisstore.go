@@ -12,17 +12,30 @@ import (
 	"example.com/bankapi/internal/ratelimit"
 )
 
-//go:embed limits.lua
-var source string
+// The script, in the order in which Redis reads it.
+var (
+	//go:embed lua/head.lua
+	headSource string
+	//go:embed lua/bucket.lua
+	bucketSource string
+	//go:embed lua/window.lua
+	windowSource string
+	//go:embed lua/counter.lua
+	counterSource string
+	//go:embed lua/log.lua
+	logSource string
+	//go:embed lua/stage.lua
+	stageSource string
 
-var script = redis.NewScript(source)
+	script = redis.NewScript(headSource + bucketSource + windowSource + counterSource + logSource + stageSource)
+)
 
 // DefaultPrefix begins every key where Options name no other.
 const DefaultPrefix = "bank:limit:"
 
-// ErrOwners is returned for claims of several owners in one call on a Cluster, whose nodes cannot decide together.
-// A single server and a master behind Sentinels take them.
-var ErrOwners = errors.New("redis limits: one call holds claims of several owners, which a Cluster keeps apart")
+// ErrOwners is returned by Take for claims of several owners on a Cluster, whose nodes cannot decide together. A single
+// server and a master behind Sentinels take them.
+var ErrOwners = errors.New("redis limits: take: claims of several owners, which a Cluster keeps apart")
 
 // Store is a ratelimit.Store in Redis. It is safe for concurrent use.
 type Store struct {
@@ -56,43 +69,47 @@ func New(client redis.UniversalClient, o Options) *Store {
 
 // Take implements ratelimit.Store in one round trip.
 func (s *Store) Take(ctx context.Context, claims []ratelimit.Claim, out []ratelimit.Status) error {
+	if err := ratelimit.CheckClaims(claims, out); err != nil {
+		return err
+	}
+	if s.split && len(byOwner(claims)) > 1 {
+		return ErrOwners
+	}
 	return s.decide(ctx, "take", claims, out)
 }
 
-// Peek implements ratelimit.Store in one round trip.
+// Peek implements ratelimit.Store in one round trip, on a Cluster in one for each owner.
 func (s *Store) Peek(ctx context.Context, claims []ratelimit.Claim, out []ratelimit.Status) error {
-	return s.decide(ctx, "peek", claims, out)
-}
-
-func (s *Store) decide(ctx context.Context, command string, claims []ratelimit.Claim, out []ratelimit.Status) error {
-	if err := s.check(claims, out); err != nil || len(claims) == 0 {
+	if err := ratelimit.CheckClaims(claims, out); err != nil {
 		return err
 	}
-	b := s.pack(claims)
-	answer, err := s.run(ctx, command, b).Int64Slice()
-	if err != nil {
-		return fmt.Errorf("redis limits: %s: %w", command, err)
+	if !s.split {
+		return s.decide(ctx, "peek", claims, out)
 	}
-	if len(answer) != answerSize*len(b.sums) {
-		return fmt.Errorf("redis limits: %s: %d numbers for %d claims", command, len(answer), len(b.sums))
-	}
-	for i, sum := range b.of {
-		out[i] = b.sums[sum].status(answer[answerSize*sum:])
+	for _, own := range byOwner(claims) {
+		answers := make([]ratelimit.Status, len(own))
+		if err := s.decide(ctx, "peek", pick(claims, own), answers); err != nil {
+			return err
+		}
+		for i, n := range own {
+			out[n] = answers[i]
+		}
 	}
 	return nil
 }
 
-// Give implements ratelimit.Store in one round trip.
+// Give implements ratelimit.Store in one round trip, on a Cluster in one for each owner.
 func (s *Store) Give(ctx context.Context, claims []ratelimit.Claim) error {
-	if err := s.check(claims, make([]ratelimit.Status, len(claims))); err != nil {
+	if err := ratelimit.CheckClaims(claims, make([]ratelimit.Status, len(claims))); err != nil {
 		return err
 	}
-	b := s.packGives(claims)
-	if len(b.sums) == 0 {
-		return nil
+	if !s.split {
+		return s.give(ctx, claims)
 	}
-	if err := s.run(ctx, "give", b).Err(); err != nil && !errors.Is(err, redis.Nil) {
-		return fmt.Errorf("redis limits: give: %w", err)
+	for _, own := range byOwner(claims) {
+		if err := s.give(ctx, pick(claims, own)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -114,14 +131,31 @@ func (s *Store) Reset(ctx context.Context, claims []ratelimit.Claim) error {
 	return nil
 }
 
-func (s *Store) check(claims []ratelimit.Claim, out []ratelimit.Status) error {
-	if err := ratelimit.CheckClaims(claims, out); err != nil {
-		return err
+func (s *Store) decide(ctx context.Context, command string, claims []ratelimit.Claim, out []ratelimit.Status) error {
+	if len(claims) == 0 {
+		return nil
 	}
-	for i := range claims {
-		if s.split && claims[i].Key.Owner != claims[0].Key.Owner {
-			return ErrOwners
-		}
+	b := s.pack(claims)
+	answer, err := s.run(ctx, command, b).Int64Slice()
+	if err != nil {
+		return fmt.Errorf("redis limits: %s: %w", command, err)
+	}
+	if len(answer) != answerSize*len(b.sums) {
+		return fmt.Errorf("redis limits: %s: %d numbers for %d claims", command, len(answer), len(b.sums))
+	}
+	for i, sum := range b.of {
+		out[i] = b.sums[sum].status(answer[answerSize*sum:])
+	}
+	return nil
+}
+
+func (s *Store) give(ctx context.Context, claims []ratelimit.Claim) error {
+	b := s.packGives(claims)
+	if len(b.sums) == 0 {
+		return nil
+	}
+	if err := s.run(ctx, "give", b).Err(); err != nil && !errors.Is(err, redis.Nil) {
+		return fmt.Errorf("redis limits: give: %w", err)
 	}
 	return nil
 }
