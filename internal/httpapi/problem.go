@@ -151,7 +151,7 @@ var rows = []struct {
 	{transfers.ErrInvalidMemo, validation, "The memo must be text of at most 140 characters."},
 	{transfers.ErrInvalidName, validation, "The name must be text of at most 64 characters."},
 	{transfers.ErrKeyInUse, keyInUse, "The first request with this key has not been answered yet. Send it again to get its answer."},
-	{transfers.ErrOverloaded, reducedCapacity, "The order cannot be taken in time. The key is free: send it again."},
+	{transfers.ErrOverloaded, reducedCapacity, "The order cannot be settled in time. Send it again with the same key: it will be executed once."},
 
 	{rates.ErrUnknownBase, ratesNotFound, "No rates are published for this currency."},
 
