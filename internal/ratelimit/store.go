@@ -47,6 +47,6 @@ type Store interface {
 	// was taken. A reservation lives as long as its units count (one refill, one window). Giving what is unknown or
 	// expired, or has an empty ID, is no error and changes nothing; no key is ever created, no capacity exceeded.
 	Give(ctx context.Context, claims []Claim) error
-	// Reset forgets what the claims' keys have used.
+	// Reset forgets what the claims' keys have used. Whether it also forgets their reservations is not promised.
 	Reset(ctx context.Context, claims []Claim) error
 }

@@ -55,6 +55,7 @@ type replay struct {
 	policies []*ratelimit.Policy
 	model    *ratelimit.Memory
 	given    []ratelimit.Claim // reservations that may be given back
+	resets   int
 	at       int
 }
 
@@ -90,7 +91,7 @@ func (r *replay) someClaims() []ratelimit.Claim {
 			claims[i].Cost = r.Int64N(p.Limit.Capacity())
 		}
 		if r.IntN(3) == 0 {
-			claims[i].ID = fmt.Sprint(r.at / 40) // some are used twice
+			claims[i].ID = fmt.Sprint(r.resets, r.at/40) // some are used twice
 		}
 	}
 	return claims
@@ -128,9 +129,11 @@ func (r *replay) giveSome() {
 	}
 }
 
-// reset forgets counts. What stores do with older reservations of a count that was reset is not promised.
+// reset forgets counts. What stores do with older reservations of a count that was reset is not promised, so their
+// names are not used again.
 func (r *replay) reset(claims []ratelimit.Claim) {
 	r.Helper()
+	r.resets++
 	for _, store := range []ratelimit.Store{r.Store, r.model} {
 		if err := store.Reset(r.Context(), claims); err != nil {
 			r.Fatal(err)
