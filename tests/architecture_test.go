@@ -29,6 +29,7 @@ var imports = map[string][]string{
 	"internal/httpapi":              {"*"},
 	"internal/id":                   {},
 	"internal/idempotency":          {"internal/id", "internal/postgres", "github.com/jackc/pgx/v5"},
+	"internal/lab":                  {"internal/ratelimit", "gonum.org/v1/plot"},
 	"internal/openapitest":          {"*"},
 	"internal/postgres":             {"migrations", "github.com/jackc/pgx/v5", "github.com/golang-migrate/migrate/v4"},
 	"internal/postgres/embedded":    {"github.com/fergusstrange/embedded-postgres", "github.com/jackc/pgx/v5", "golang.org/x/sys"},
