@@ -86,7 +86,7 @@ func newBank(ctx context.Context, p *program, pool *pgxpool.Pool) (*bank, error)
 	}
 	b := &bank{
 		accounts: auth.New(pool, auth.Options{Log: p.log}),
-		ledger:   transfers.New(pool, transfers.Options{Log: p.log, OpeningCredit: p.openingCredit}),
+		ledger:   transfers.New(pool, transfers.Options{Log: p.log, OpeningCredit: p.openingCredit, Settled: metrics.Batch}),
 		keys:     idempotency.Store{Pool: pool},
 		limits:   limits,
 		timeout:  p.requestTimeout,

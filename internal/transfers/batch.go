@@ -42,6 +42,7 @@ func (s *Service) settle(ctx context.Context, w *writer, batch []*request) bool 
 		switch {
 		case err == nil:
 			answerAll(batch, verdicts)
+			s.settled(len(batch))
 			return attempt == 0
 		case isFinal(err):
 			s.settleApart(ctx, w, batch, err)

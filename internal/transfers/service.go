@@ -20,6 +20,7 @@ type Options struct {
 	BatchSize     int              // orders settled at once; 512
 	Patience      time.Duration    // how long a batch is tried again before its orders are answered ErrOverloaded; 5 s
 	OpeningCredit Amount           // what OpenAccount moves from the system account to a new one; 0 moves nothing
+	Settled       func(orders int) // told of each batch that committed; nil tells nobody
 }
 
 // Service is the ledger of one process. It is safe for concurrent use, and so are several processes on one database.
@@ -30,6 +31,7 @@ type Service struct {
 	queue         *queue
 	patience      time.Duration
 	openingCredit Amount
+	settled       func(orders int)
 }
 
 // New returns a Service that reads through pool. Its writer dials a connection of its own, with the pool's settings,
@@ -42,6 +44,10 @@ func New(pool *pgxpool.Pool, o Options) *Service {
 		queue:         newQueue(cmp.Or(o.QueueSize, 4096), cmp.Or(o.BatchSize, 512)),
 		patience:      cmp.Or(o.Patience, 5*time.Second),
 		openingCredit: o.OpeningCredit,
+		settled:       o.Settled,
+	}
+	if s.settled == nil {
+		s.settled = func(int) {}
 	}
 	if s.now == nil {
 		s.now = time.Now
