@@ -7,6 +7,7 @@ import (
 
 	"example.com/bankapi/internal/auth"
 	"example.com/bankapi/internal/idempotency"
+	"example.com/bankapi/internal/ratelimit"
 	"example.com/bankapi/internal/rates"
 	"example.com/bankapi/internal/transfers"
 )
@@ -153,6 +154,7 @@ var rows = []struct {
 	{transfers.ErrKeyInUse, keyInUse, "The first request with this key has not been answered yet. Send it again to get its answer."},
 	{transfers.ErrOverloaded, reducedCapacity, "The order cannot be settled in time. Send it again with the same key: it will be executed once."},
 
+	{ratelimit.ErrShaperFull, reducedCapacity, "Too much is waiting for a partner just now."},
 	{rates.ErrUnknownBase, ratesNotFound, "No rates are published for this currency."},
 
 	{context.DeadlineExceeded, timedOut, "The request was given up after its time limit. Nothing is known to have failed: send it again."},

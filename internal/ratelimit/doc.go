@@ -16,7 +16,7 @@
 // Open first: tokenbucket.go, the arithmetic that most limits use. The algorithms (tokenbucket.go, fixedwindow.go,
 // slidinglog.go, slidingcounter.go, leakybucket.go) are pure functions on integers and the specification of every
 // store; storetest holds the stores to it. Then store.go for the promise, limiter.go for what surrounds it, and
-// defaults.go for the limits of this bank.
+// defaults.go for the limits of this bank. shaper.go is the one that delays instead of refusing, for calls to others.
 //
 // Time is counted in whole microseconds everywhere and nothing is rounded in a caller's favour: whoever waits exactly
 // as long as told is admitted, and a microsecond earlier is refused.
