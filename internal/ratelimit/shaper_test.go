@@ -40,6 +40,13 @@ func (d *departures) note(who int) {
 	d.who = append(d.who, who)
 }
 
+// seen returns what has been noted so far.
+func (d *departures) seen() (at []time.Duration, who []int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.at), slices.Clone(d.who)
+}
+
 func TestShaperLetsOneLeaveAtATimeInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,18 +62,20 @@ func TestShaperLetsOneLeaveAtATimeInOrder(t *testing.T) {
 			synctest.Wait() // so that they arrive in this order
 		}
 		time.Sleep(time.Minute)
+		at, who := left.seen()
 		ms := time.Millisecond
 		want := []time.Duration{0, 200 * ms, 400 * ms, 600 * ms, 800 * ms, 1000 * ms}
-		if diff := cmp.Diff(want, left.at); diff != "" {
+		if diff := cmp.Diff(want, at); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]int{0, 1, 2, 3, 4, 5}, left.who); diff != "" {
+		if diff := cmp.Diff([]int{0, 1, 2, 3, 4, 5}, who); diff != "" {
 			t.Error(diff)
 		}
 		go func() { _ = s.Wait(t.Context()); left.note(6) }()
 		go func() { _ = s.Wait(t.Context()); left.note(6) }()
 		time.Sleep(time.Minute)
-		if gap := left.at[7] - left.at[6]; gap != 200*ms {
+		at, _ = left.seen()
+		if gap := at[7] - at[6]; gap != 200*ms {
 			t.Errorf("after a minute's rest two left %v apart, want 200ms: idle time is not saved up", gap)
 		}
 	})
@@ -142,10 +151,11 @@ func TestShaperMovesUpWithoutABurst(t *testing.T) {
 			t.Errorf("%d wait after three gave up, want 3", n)
 		}
 		time.Sleep(time.Minute)
-		if diff := cmp.Diff([]int{0, 2, 4, 5}, left.who); diff != "" {
+		at, who := left.seen()
+		if diff := cmp.Diff([]int{0, 2, 4, 5}, who); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, left.at); diff != "" {
+		if diff := cmp.Diff([]time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, at); diff != "" {
 			t.Error(diff)
 		}
 		for _, cancel := range giveUp {
@@ -212,15 +222,16 @@ func TestShaperNeverExceedsItsRate(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		for i := 1; i < len(left.at); i++ {
-			if gap := left.at[i] - left.at[i-1]; gap < interval {
-				t.Fatalf("departures %v and %v are %v apart", left.at[i-1], left.at[i], gap)
+		at, who := left.seen()
+		for i := 1; i < len(at); i++ {
+			if gap := at[i] - at[i-1]; gap < interval {
+				t.Fatalf("departures %v and %v are %v apart", at[i-1], at[i], gap)
 			}
 		}
-		if !slices.IsSorted(left.who) {
+		if !slices.IsSorted(who) {
 			t.Error("somebody was overtaken")
 		}
-		if n := len(left.at); n < 1000 || gaveUp == 0 {
+		if n := len(at); n < 1000 || gaveUp == 0 {
 			t.Errorf("%d left, %d gave up, %d found it full: the test shows too little", n, gaveUp, full)
 		}
 		if s.Waiting() != 0 {
