@@ -7,12 +7,15 @@ import (
 
 // Policies are the limits the API needs, each under the name by which its stages know it.
 type Policies struct {
-	IP           *Policy
-	Anonymous    *Policy
-	User         *Policy
-	LoginAccount *Policy
-	LoginIP      *Policy
-	SignUpIP     *Policy
+	IP               *Policy
+	Anonymous        *Policy
+	User             *Policy
+	Daily            *Policy
+	TransfersAccount *Policy
+	GlobalTransfers  *Policy
+	LoginAccount     *Policy
+	LoginIP          *Policy
+	SignUpIP         *Policy
 }
 
 // What a request costs under Policies.User.
@@ -42,6 +45,22 @@ func DefaultPolicies() Policies {
 		User: fixed(Policy{
 			Name: "user", OnFailure: FailOpen,
 			Limit: Limit{Algorithm: TokenBucket, Quota: 2, Period: time.Second, Burst: 10},
+		}),
+		// A day of UTC. A window, because that is what people mean by a day's quota: it begins again at midnight.
+		Daily: fixed(Policy{
+			Name: "daily", OnFailure: FailOpen,
+			Limit: Limit{Algorithm: FixedWindow, Quota: 10_000, Period: 24 * time.Hour},
+		}),
+		// Transfers out of one account in any minute: a stolen token does not empty it in many small steps.
+		TransfersAccount: fixed(Policy{
+			Name: "transfers-account", OnFailure: FailOpen,
+			Limit: Limit{Algorithm: SlidingLog, Quota: 30, Period: time.Minute},
+		}),
+		// Transfers of everybody: 80 % of what a small machine's database settles. Private, because what others have
+		// left of it is nobody's business.
+		GlobalTransfers: fixed(Policy{
+			Name: "global-transfers", OnFailure: FailOpen, Private: true,
+			Limit: Limit{Algorithm: TokenBucket, Quota: 12_000, Period: time.Second, Burst: 12_000},
 		}),
 		// Failed guesses at one account, wherever they come from. A log, because a window would admit twice as many
 		// at its boundary. Private, because the caller has not proved to be the owner.
