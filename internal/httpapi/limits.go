@@ -55,7 +55,7 @@ func policyShape(p *ratelimit.Policy, status ratelimit.Status) policyJSON {
 	case ratelimit.TokenBucket, ratelimit.LeakyBucket:
 		shape.RefillPerSecond = float64(p.Limit.Quota) / p.Limit.Period.Seconds()
 	default:
-		shape.WindowSeconds = int64((p.Limit.Period + time.Second - 1) / time.Second)
+		shape.WindowSeconds = int64((p.Limit.Length() + time.Second - 1) / time.Second)
 	}
 	return shape
 }

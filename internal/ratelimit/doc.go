@@ -13,9 +13,9 @@
 // A Policy is a named Limit and what to answer when its store cannot. A Claim asks for units of it on behalf of a
 // Key. The claims of one request pass or fail together, so a refusal by one policy costs nothing in the others.
 //
-// Open first: tokenbucket.go, the arithmetic that most limits use. The algorithms (tokenbucket.go, fixedwindow.go,
-// slidinglog.go, slidingcounter.go, leakybucket.go) are pure functions on integers and the specification of every
-// store; storetest holds the stores to it. Then store.go for the promise, limiter.go for what surrounds it, and
+// Open first: tokenbucket.go, the arithmetic that most limits use. The algorithms (tokenbucket.go, fixedwindow.go with
+// calendar.go, slidinglog.go, slidingcounter.go, leakybucket.go) are pure functions on integers and the specification of
+// every store; storetest holds the stores to it. Then store.go for the promise, limiter.go for what surrounds it, and
 // defaults.go for the limits of this bank. shaper.go is the one that delays instead of refusing, for calls to others.
 //
 // Time is counted in whole microseconds everywhere and nothing is rounded in a caller's favour: whoever waits exactly

@@ -1,7 +1,9 @@
 package ratelimit
 
-// Window is the arithmetic of a fixed window: time is cut into windows of one Period, counted from 1970 UTC, and each
-// admits Quota units. Limit.Window makes one.
+import "time"
+
+// Window is the arithmetic of a fixed window: time is cut into windows of one Period, counted from 1970 UTC, or into the
+// days or months of a time zone (calendar.go), and each admits Quota units. Limit.Window makes one.
 //
 //	units
 //	 3 |      * *  |* *        |
@@ -18,7 +20,10 @@ package ratelimit
 // state is untouched. A timestamp before the current window counts in the current one: it finds no fresh quota.
 type Window struct {
 	Quota  int64 // units admitted in a window
-	Period int64 // µs
+	Period int64 // µs; 0 where the calendar cuts
+
+	calendar Calendar
+	zone     *time.Location
 }
 
 // WindowState is what a store keeps per key.
@@ -29,7 +34,7 @@ type WindowState struct {
 
 // Window prepares the arithmetic of a valid limit.
 func (l Limit) Window() Window {
-	return Window{Quota: l.Quota, Period: l.Period.Microseconds()}
+	return Window{Quota: l.Quota, Period: l.Period.Microseconds(), calendar: l.Calendar, zone: l.zone()}
 }
 
 // Take charges cost units if the window has them, and else changes nothing.
@@ -65,7 +70,7 @@ func (w Window) Peek(s WindowState, now Instant, cost int64) Status {
 
 // Give puts back units that were taken at an instant, if that was in the current window.
 func (w Window) Give(s WindowState, now, taken Instant, units int64) WindowState {
-	if s.End <= now || w.current(WindowState{}, taken).End != s.End {
+	if s.End <= now || w.end(taken) != s.End {
 		return s
 	}
 	s.Used -= min(units, s.Used)
@@ -77,5 +82,13 @@ func (w Window) current(s WindowState, now Instant) WindowState {
 	if now < s.End {
 		return s
 	}
-	return WindowState{End: now - now%Instant(w.Period) + Instant(w.Period)}
+	return WindowState{End: w.end(now)}
+}
+
+// end is the first microsecond after the window that now falls in.
+func (w Window) end(now Instant) Instant {
+	if w.calendar != 0 {
+		return w.calendar.end(now, w.zone)
+	}
+	return now - now%Instant(w.Period) + Instant(w.Period)
 }

@@ -165,12 +165,12 @@ func (d *Decision) effectiveWindow(i int) int64 {
 	case st.Oldest > 0:
 		return seconds(st.Oldest)
 	}
-	return secondsOf(p.Limit.Period.Microseconds())
+	return secondsOf(p.Limit.Length().Microseconds())
 }
 
 // advert is a policy's member of RateLimit-Policy: "user";q=10;w=5.
 func advert(p *Policy) string {
-	window := p.Limit.Period.Microseconds()
+	window := p.Limit.Length().Microseconds()
 	if p.Limit.bucket() {
 		window = p.Limit.Bucket().fill
 	}

@@ -27,12 +27,16 @@ func (a Algorithm) String() string {
 	return algorithmNames[a]
 }
 
-// Limit is the arithmetic of one policy: Quota units per Period, and for buckets a Burst.
+// Limit is the arithmetic of one policy: Quota units per Period, and for buckets a Burst. A fixed window may follow the
+// calendar instead of a Period.
 type Limit struct {
 	Algorithm Algorithm
 	Quota     int64         // units regained (bucket) or admitted (window) per Period, at least 1
 	Period    time.Duration // whole microseconds, at least 1 µs
 	Burst     int64         // bucket capacity in units; 0 means Quota; windows take no Burst
+
+	Calendar Calendar       // fixed window: Day or Month; Period is then left out
+	Zone     *time.Location // of the Calendar; nil: UTC
 }
 
 // Capacity is the most that can ever be admitted at once. A cost above it is never admitted.

@@ -47,8 +47,8 @@ func (l Limit) Validate() error {
 	if l.Quota < 1 || l.Quota > maxUnits {
 		fault("quota: must be 1 to %d, is %d", int64(maxUnits), l.Quota)
 	}
-	if l.Period < time.Microsecond || l.Period > maxPeriod || l.Period%time.Microsecond != 0 {
-		fault("period: must be whole microseconds from 1µs to %v, is %v", maxPeriod, l.Period)
+	if err := l.validatePeriod(); err != nil {
+		faults = append(faults, err)
 	}
 	if l.Burst < 0 || l.Burst > maxUnits {
 		fault("burst: must be 1 to %d or left out, is %d", int64(maxUnits), l.Burst)
@@ -64,6 +64,25 @@ func (l Limit) Validate() error {
 			l.Quota, l.Period, l.Capacity())
 	}
 	return errors.Join(faults...)
+}
+
+// validatePeriod returns what is wrong with Period, Calendar and Zone.
+func (l Limit) validatePeriod() error {
+	switch {
+	case l.Calendar == 0 && l.Zone != nil:
+		return fmt.Errorf("zone: only days and months have one, is %v", l.Zone)
+	case l.Calendar == 0:
+		if l.Period < time.Microsecond || l.Period > maxPeriod || l.Period%time.Microsecond != 0 {
+			return fmt.Errorf("period: must be whole microseconds from 1µs to %v, is %v", maxPeriod, l.Period)
+		}
+	case l.Calendar > Month:
+		return fmt.Errorf("calendar: must be a day or a month, is %v", l.Calendar)
+	case l.Algorithm != FixedWindow:
+		return fmt.Errorf("calendar: only a %v follows it", FixedWindow)
+	case l.Period != 0:
+		return fmt.Errorf("period: a calendar %v has its own, is %v", l.Calendar, l.Period)
+	}
+	return nil
 }
 
 // exact reports whether a bucket's ticks stay below maxTicks.

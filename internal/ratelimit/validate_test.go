@@ -33,6 +33,18 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		{"a prime a day", func(p *ratelimit.Policy) { p.Limit = bucket(999_983, 24*time.Hour, 0) }, []string{"quota, period, burst: "}},
 		{"a product of 2^64", func(p *ratelimit.Policy) { p.Limit = bucket(1, 1<<15*time.Microsecond, 1<<49) },
 			[]string{"quota, period, burst: "}},
+		{"a day", func(p *ratelimit.Policy) { p.Limit = calendar(ratelimit.Day, 1000, nil) }, nil},
+		{"a month in a zone", func(p *ratelimit.Policy) { p.Limit = calendar(ratelimit.Month, 1000, time.Local) }, nil},
+		{"a day of an hour", func(p *ratelimit.Policy) {
+			p.Limit = calendar(ratelimit.Day, 1000, nil)
+			p.Limit.Period = time.Hour
+		}, []string{"period: "}},
+		{"a log of a day", func(p *ratelimit.Policy) {
+			p.Limit = calendar(ratelimit.Day, 1000, nil)
+			p.Limit.Algorithm = ratelimit.SlidingLog
+		}, []string{"calendar: "}},
+		{"a window that is none", func(p *ratelimit.Policy) { p.Limit = calendar(77, 1000, nil) }, []string{"calendar: "}},
+		{"a zone without a calendar", func(p *ratelimit.Policy) { p.Limit.Zone = time.UTC }, []string{"zone: "}},
 		{"an algorithm that is none", func(p *ratelimit.Policy) { p.Limit.Algorithm = 0 }, []string{"algorithm: "}},
 		{"an algorithm yet unknown", func(p *ratelimit.Policy) { p.Limit.Algorithm = 77 }, []string{"algorithm: "}},
 		{"a window with a burst", func(p *ratelimit.Policy) { p.Limit.Algorithm = ratelimit.FixedWindow }, []string{"burst: "}},
