@@ -8,6 +8,9 @@
 //	bank_sess_ + 30 random base62 characters (178 bits) + 6 of their CRC-32     1 h idle, 12 h in all
 //	bank_key_  +              "                         +         "             until revoked
 //
+// (The token of a forgotten password, bank_reset_, is made and kept in the same way. It is no credential: it sets a
+// password, once, within [ResetLifetime].)
+//
 // A credential is valid as long as its row is there. Log-out and revocation delete it; there is no other state.
 //
 // # Every request: Authenticate
@@ -29,5 +32,11 @@
 // since each takes 19 MiB and tens of milliseconds of a core. How often someone may try is not decided here: the HTTP
 // layer reserves a slot with the rate limiter before it calls, keyed by [NormalizeEmail].
 //
-// Open service.go first, then login.go and authenticate.go. All SQL is in store.go.
+// # Forgotten passwords
+//
+// RequestReset answers the same for everybody and only queues the address; SendResets looks for a user and has the token
+// mailed, in the background. ConfirmReset sets the password and ends all sessions in one transaction. A log-in that had
+// verified the old password by then opens no session.
+//
+// Open service.go first, then login.go, authenticate.go and resets.go. All SQL is in store.go and resets_store.go.
 package auth

@@ -10,6 +10,9 @@ var (
 	ErrBadCredentials = errors.New("e-mail address or password is wrong") // never says which
 	ErrBusy           = errors.New("no time left to check a password")
 
+	ErrInvalidReset  = errors.New("invalid password reset token") // malformed, unknown, used or too old: one error
+	ErrTooManyResets = errors.New("too many password resets wait for their mail")
+
 	ErrNoCredentials        = errors.New("no bearer token")
 	ErrMalformedCredentials = errors.New("malformed bearer token")
 	ErrTwoCredentials       = errors.New("more than one Authorization line")

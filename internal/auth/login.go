@@ -19,6 +19,16 @@ type LogIn struct {
 // LogIn opens a session. An unknown address, a malformed one and a wrong password are the same [ErrBadCredentials] after
 // the same work. [ErrBusy] means that ctx ended before the password could be checked: nothing is known then.
 func (s *Service) LogIn(ctx context.Context, email, password string) (LogIn, error) {
+	in, err := s.logIn(ctx, email, password)
+	if errors.Is(err, errHashReplaced) { // by a reset, or by a log-in that renewed it: what is stored now decides
+		in, err = s.logIn(ctx, email, password)
+	}
+	return in, err
+}
+
+var errHashReplaced = fmt.Errorf("%w: the password was replaced meanwhile", ErrBadCredentials)
+
+func (s *Service) logIn(ctx context.Context, email, password string) (LogIn, error) {
 	user, stored, err := s.findLogin(ctx, email)
 	if err != nil {
 		return LogIn{}, err
@@ -31,8 +41,11 @@ func (s *Service) LogIn(ctx context.Context, email, password string) (LogIn, err
 	if !ok {
 		return LogIn{}, ErrBadCredentials
 	}
-	s.renewHash(ctx, user, password, stored)
-	return s.openSession(ctx, user)
+	in, err := s.openSession(ctx, user, stored)
+	if err == nil {
+		s.renewHash(ctx, user, password, stored)
+	}
+	return in, err
 }
 
 // findLogin returns the user with an address and the hash to verify. Where there is none the hash is a decoy.
@@ -66,12 +79,17 @@ func (s *Service) renewHash(ctx context.Context, user User, password string, sto
 	}
 }
 
-func (s *Service) openSession(ctx context.Context, user User) (LogIn, error) {
+// openSession opens none if the hash that was verified is no longer the user's: a session must not outlive its password.
+func (s *Service) openSession(ctx context.Context, user User, verified phc) (LogIn, error) {
 	token := newToken(Session)
 	_, hash, _ := parseToken(token)
 	now := s.clock()
-	row := sessionRow{id: id.New(), user: user.ID, created: now, expires: now.Add(SessionLifetime)}
-	if err := s.store.insertSession(ctx, row, hash); err != nil {
+	row := sessionRow{id: id.New(), user: user.ID, passwordHash: verified.String(), created: now, expires: now.Add(SessionLifetime)}
+	err := s.store.insertSession(ctx, row, hash)
+	if errors.Is(err, errNotFound) {
+		return LogIn{}, errHashReplaced
+	}
+	if err != nil {
 		return LogIn{}, fmt.Errorf("log in: %w", err)
 	}
 	return LogIn{Token: token, ExpiresAt: row.expires, User: user}, nil

@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"runtime"
 	"time"
@@ -58,6 +60,8 @@ type Options struct {
 	Hash      HashParams       // of new passwords; older hashes are renewed at the next log-in
 	HashSlots int              // passwords hashed at the same time; 0 means one per processor
 	CacheSize int              // credentials remembered, and as many bad tokens; 0 means 50,000 of each
+
+	MailReset func(context.Context, Reset) error // sends one mail; nil drops them with a warning
 }
 
 // Service is safe for concurrent use. Run [Service.Listen] beside it, else each Authenticate asks the database.
@@ -68,6 +72,11 @@ type Service struct {
 	hasher  hasher
 	cache   *cache
 	flights singleflight.Group // look-ups under way, by token hash
+
+	resets    chan string // addresses that asked for a password reset
+	mailReset func(context.Context, Reset) error
+
+	resetRetryIn time.Duration
 }
 
 // New returns a Service over a migrated database.
@@ -87,6 +96,9 @@ func New(pool *pgxpool.Pool, opts Options) *Service {
 	if opts.CacheSize == 0 {
 		opts.CacheSize = 50_000
 	}
+	if opts.MailReset == nil {
+		opts.MailReset = func(context.Context, Reset) error { return errors.New("nobody sends mail here") }
+	}
 	return &Service{
 		store: store{pool: pool},
 		now:   opts.Now,
@@ -96,7 +108,11 @@ func New(pool *pgxpool.Pool, opts Options) *Service {
 			slots:  semaphore.NewWeighted(int64(opts.HashSlots)),
 			derive: argon2.IDKey,
 		},
-		cache: newCache(opts.CacheSize),
+		cache:     newCache(opts.CacheSize),
+		resets:    make(chan string, resetQueue),
+		mailReset: opts.MailReset,
+
+		resetRetryIn: resetRetry,
 	}
 }
 

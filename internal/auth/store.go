@@ -71,15 +71,25 @@ func (s store) replaceHash(ctx context.Context, user UserID, from, to string) er
 type sessionRow struct {
 	id               id.ID
 	user             UserID
+	passwordHash     string // that the user has proved to know
 	created, expires time.Time
 }
 
 const insertSession = `
 INSERT INTO sessions (id, user_id, token_hash, created_at, last_used_at, expires_at)
-VALUES ($1, $2, $3, $4, $4, $5)`
+SELECT $1, id, $3, $4, $4, $5
+FROM users
+WHERE id = $2
+  AND password_hash = $6
+FOR SHARE`
 
+// insertSession takes turns with a change of the password: either the change sees the session and ends it, or the session
+// sees the change, and is errNotFound.
 func (s store) insertSession(ctx context.Context, row sessionRow, hash tokenHash) error {
-	_, err := s.pool.Exec(ctx, insertSession, row.id, row.user, hash[:], row.created, row.expires)
+	tag, err := s.pool.Exec(ctx, insertSession, row.id, row.user, hash[:], row.created, row.expires, row.passwordHash)
+	if err == nil && tag.RowsAffected() == 0 {
+		return errNotFound
+	}
 	return err
 }
 

@@ -29,9 +29,10 @@ func (k Kind) String() string {
 const (
 	sessionPrefix = "bank_sess_"
 	apiKeyPrefix  = "bank_key_"
-	randomLen     = 30 // base62 characters, 178 bits
-	checksumLen   = 6  // base62 characters hold any CRC-32
-	maxTokenLen   = len(sessionPrefix) + randomLen + checksumLen
+	resetPrefix   = "bank_reset_" // of a password reset: no credential
+	randomLen     = 30            // base62 characters, 178 bits
+	checksumLen   = 6             // base62 characters hold any CRC-32
+	maxTokenLen   = len(resetPrefix) + randomLen + checksumLen
 	base62        = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
@@ -46,8 +47,10 @@ func (k Kind) prefix() string {
 type tokenHash [sha256.Size]byte
 
 // newToken returns a token nobody has seen.
-func newToken(kind Kind) string {
-	token := append(make([]byte, 0, maxTokenLen), kind.prefix()...)
+func newToken(kind Kind) string { return mint(kind.prefix()) }
+
+func mint(prefix string) string {
+	token := append(make([]byte, 0, maxTokenLen), prefix...)
 	token = appendRandom62(token, randomLen)
 	sum := checksum(token)
 	return string(append(token, sum[:]...))
@@ -84,21 +87,30 @@ func parseToken(token string) (Kind, tokenHash, bool) {
 	if strings.HasPrefix(token, apiKeyPrefix) {
 		kind = APIKey
 	}
-	random, ok := strings.CutPrefix(token, kind.prefix())
-	if !ok || len(random) != randomLen+checksumLen {
+	hash, ok := parse(kind.prefix(), token)
+	if !ok {
 		return 0, tokenHash{}, false
+	}
+	return kind, hash, true
+}
+
+// parse returns the hash of a token that mint could have made with a prefix.
+func parse(prefix, token string) (tokenHash, bool) {
+	random, ok := strings.CutPrefix(token, prefix)
+	if !ok || len(random) != randomLen+checksumLen {
+		return tokenHash{}, false
 	}
 	for _, c := range []byte(random) {
 		if !isAlphanumeric(c) {
-			return 0, tokenHash{}, false
+			return tokenHash{}, false
 		}
 	}
 	b := []byte(token)
 	signed := len(b) - checksumLen
 	if checksum(b[:signed]) != [checksumLen]byte(b[signed:]) {
-		return 0, tokenHash{}, false
+		return tokenHash{}, false
 	}
-	return kind, sha256.Sum256(b), true
+	return sha256.Sum256(b), true
 }
 
 func isAlphanumeric(c byte) bool {
