@@ -32,9 +32,10 @@ func newLimits(ctx context.Context, p *program, pool *pgxpool.Pool, observer rat
 	guards := &ratelimit.Backend{Name: "postgres", Store: l.guards, Budget: guardBudget}
 	l.limiter = &ratelimit.Limiter{
 		Backends: map[string]*ratelimit.Backend{
-			l.policies.LoginAccount.Name: guards,
-			l.policies.LoginIP.Name:      guards,
-			l.policies.SignUpIP.Name:     guards,
+			l.policies.LoginAccount.Name:       guards,
+			l.policies.LoginIP.Name:            guards,
+			l.policies.SignUpIP.Name:           guards,
+			l.policies.PasswordResetEmail.Name: guards,
 		},
 		Observer: observer,
 	}

@@ -7,15 +7,16 @@ import (
 
 // Policies are the limits the API needs, each under the name by which its stages know it.
 type Policies struct {
-	IP               *Policy
-	Anonymous        *Policy
-	User             *Policy
-	Daily            *Policy
-	TransfersAccount *Policy
-	GlobalTransfers  *Policy
-	LoginAccount     *Policy
-	LoginIP          *Policy
-	SignUpIP         *Policy
+	IP                 *Policy
+	Anonymous          *Policy
+	User               *Policy
+	Daily              *Policy
+	TransfersAccount   *Policy
+	GlobalTransfers    *Policy
+	LoginAccount       *Policy
+	LoginIP            *Policy
+	SignUpIP           *Policy
+	PasswordResetEmail *Policy
 }
 
 // What a request costs under Policies.User.
@@ -77,6 +78,12 @@ func DefaultPolicies() Policies {
 		SignUpIP: fixed(Policy{
 			Name: "signup-ip", OnFailure: FailClosed,
 			Limit: Limit{Algorithm: SlidingLog, Quota: 20, Period: time.Hour},
+		}),
+		// Mails that set a password, to one address, known or not: nobody's inbox is flooded in the bank's name. Private,
+		// because the caller has not proved to be the owner.
+		PasswordResetEmail: fixed(Policy{
+			Name: "password-reset-email", OnFailure: FailClosed, Private: true,
+			Limit: Limit{Algorithm: SlidingLog, Quota: 3, Period: time.Hour},
 		}),
 	}
 }

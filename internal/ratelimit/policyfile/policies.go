@@ -25,6 +25,7 @@ var stages = []stage{
 	{"login-account", func(p *ratelimit.Policies) **ratelimit.Policy { return &p.LoginAccount }, true},
 	{"login-ip", func(p *ratelimit.Policies) **ratelimit.Policy { return &p.LoginIP }, true},
 	{"signup-ip", func(p *ratelimit.Policies) **ratelimit.Policy { return &p.SignUpIP }, true},
+	{"password-reset-email", func(p *ratelimit.Policies) **ratelimit.Policy { return &p.PasswordResetEmail }, true},
 }
 
 // policies reads every policy. One that is missing is a fault, and so is one that nobody asks for.
