@@ -17,6 +17,7 @@ func Boundary() Comparison {
 	hundred := ratelimit.Limit{Quota: 100, Period: time.Minute}
 	return Comparison{
 		Experiment: "boundary",
+		Title:      "At the edge between two windows",
 		Traffic:    "200 requests between 59 s and 61 s, 100 per minute",
 		Lesson: "A fixed window begins again at each full minute, so 200 pass within two seconds. A sliding log looks at the " +
 			"minute before each request and cannot be fooled by where it begins.",

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -9,9 +8,10 @@ import (
 	"example.com/bankapi/internal/ratelimit"
 )
 
-// Comparison is what several limits made of the same requests.
+// Comparison is what several limits, all with one Period, made of the same requests.
 type Comparison struct {
 	Experiment string `json:"experiment"`
+	Title      string `json:"title"`
 	Traffic    string `json:"traffic"`
 	Lesson     string `json:"lesson,omitempty"`
 	Runs       []Run  `json:"runs"`
@@ -27,6 +27,7 @@ func Compare() Comparison {
 	ten := ratelimit.Limit{Quota: 10, Period: 10 * time.Second}
 	c := Comparison{
 		Experiment: "compare",
+		Title:      "The same requests, four algorithms",
 		Traffic:    "25 requests between 9 s and 11 s, 10 per 10 s; the bucket holds 10 and gains 1 a second",
 		Lesson: "The fixed window forgets everything at 10 s and lets twice the limit through within two seconds. The log " +
 			"never exceeds it and remembers each request. The counter estimates the log from two numbers. The bucket " +
@@ -57,11 +58,15 @@ func play(limit ratelimit.Limit, traffic []Request) Run {
 
 // Report is a line for each limit.
 func (c Comparison) Report() Report {
-	r := Report{Title: c.Traffic, Columns: []string{"algorithm", "limit", "admitted", "refused", "max in any span", "longest wait"}, Lesson: c.Lesson}
+	r := Report{Title: c.Traffic, Lesson: c.Lesson}
+	if len(c.Runs) > 0 {
+		most := "max in any " + short(c.Runs[0].Limit.Period)
+		r.Columns = []string{"algorithm", "limit", "admitted", "refused", most, "longest wait"}
+	}
 	for _, run := range c.Runs {
 		r.Rows = append(r.Rows, []string{
 			run.Limit.Algorithm.String(), FormatLimit(run.Limit), strconv.Itoa(run.Admitted), strconv.Itoa(run.Refused),
-			fmt.Sprintf("%d in %s", run.MaxInSpan, short(run.Limit.Period)), run.longestWait(),
+			strconv.FormatInt(run.MaxInSpan, 10), run.longestWait(),
 		})
 	}
 	return r
@@ -83,7 +88,7 @@ func (r Run) longestWait() string {
 
 // Picture has a panel for each limit.
 func (c Comparison) Picture() Picture {
-	p := Picture{Title: c.Experiment, Subtitle: c.Traffic}
+	p := Picture{Title: c.Title, Subtitle: c.Traffic}
 	for _, run := range c.Runs {
 		p.Panels = append(p.Panels, run.panel())
 	}

@@ -11,6 +11,7 @@ import (
 // Daily is a day's quota around midnight.
 type Daily struct {
 	Experiment string      `json:"experiment"`
+	Title      string      `json:"title"`
 	Traffic    string      `json:"traffic"`
 	Lesson     string      `json:"lesson"`
 	Steps      []DailyStep `json:"steps"`
@@ -40,6 +41,7 @@ func DailyQuota() Daily {
 	must(err)
 	d := Daily{
 		Experiment: "daily",
+		Title:      "A quota around midnight",
 		Traffic:    "1,000 a day in UTC, used up at 22:59:30",
 		Lesson: "A quota is a promise about a calendar day, so a fixed window is right: everybody can say when it begins again. " +
 			"The wait is the time to midnight, not a day from the last request.",
@@ -70,7 +72,7 @@ func (d Daily) Report() Report {
 
 // Picture has one panel.
 func (d Daily) Picture() Picture {
-	return Picture{Title: d.Experiment, Subtitle: d.Traffic, Panels: []Panel{d.run.panel()}}
+	return Picture{Title: d.Title, Subtitle: d.Traffic, Panels: []Panel{d.run.panel()}}
 }
 
 // MarshalJSON writes the wait in seconds, as Retry-After does.

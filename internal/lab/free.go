@@ -12,7 +12,7 @@ func Free(name string, traffic []Request, limit ratelimit.Limit, algorithms []ra
 	if len(algorithms) == 0 {
 		algorithms = compared
 	}
-	c := Comparison{Experiment: "traffic", Traffic: fmt.Sprintf("%s, limit %s", name, FormatLimit(limit))}
+	c := Comparison{Experiment: "traffic", Title: "Requests over time", Traffic: fmt.Sprintf("%s, limit %s", name, FormatLimit(limit))}
 	buckets := 0
 	for _, algorithm := range algorithms {
 		if bucket(algorithm) {

@@ -11,6 +11,7 @@ import (
 // Keys is what three choices of the key make of the same crowd.
 type Keys struct {
 	Experiment string   `json:"experiment"`
+	Title      string   `json:"title"`
 	Traffic    string   `json:"traffic"`
 	Lesson     string   `json:"lesson"`
 	Layouts    []Layout `json:"layouts"`
@@ -52,6 +53,7 @@ func CompareKeys() Keys {
 	}
 	return Keys{
 		Experiment: "keys",
+		Title:      "Whose requests are counted together",
 		Traffic: "an office of 30 sends 2 requests each from one address, an attacker 60, each with a new made-up key; " +
 			"a bucket of 10 at 1/s, and the bank's own limits",
 		Lesson: "By address, colleagues are refused for each other. By the key a caller shows, an attacker shows a new one each " +
@@ -140,5 +142,5 @@ func (k Keys) Picture() Picture {
 			Bar{Label: l.Name + ": office", Admitted: l.Office.Admitted, Refused: l.Office.Asked - l.Office.Admitted},
 			Bar{Label: l.Name + ": attacker", Admitted: l.Attacker.Admitted, Refused: l.Attacker.Asked - l.Attacker.Admitted})
 	}
-	return Picture{Title: k.Experiment, Subtitle: k.Traffic, Panels: []Panel{panel}}
+	return Picture{Title: k.Title, Subtitle: k.Traffic, Panels: []Panel{panel}}
 }

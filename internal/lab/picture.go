@@ -63,12 +63,12 @@ const maxBins = 60
 func (r Run) panel() TimePanel {
 	width := step(r.End-r.Begin, maxBins)
 	p := TimePanel{
-		Title: fmt.Sprintf("%s %s: %d admitted, %d refused, at most %d in any %s",
-			r.Limit.Algorithm, FormatLimit(r.Limit), r.Admitted, r.Refused, r.MaxInSpan, short(r.Limit.Period)),
+		Title: fmt.Sprintf("%s %s: %s admitted, %s refused, at most %s in any %s", r.Limit.Algorithm, FormatLimit(r.Limit),
+			group(int64(r.Admitted)), group(int64(r.Refused)), group(r.MaxInSpan), short(r.Limit.Period)),
 		From: r.Begin.Truncate(width), To: (r.End + width - 1).Truncate(width), BinWidth: width,
 		Left: r.Left, Capacity: r.Limit.Capacity(), LeftName: "units left",
 	}
-	if bucket(r.Limit.Algorithm) {
+	if r.Limit.Algorithm == ratelimit.TokenBucket {
 		p.LeftName = "tokens left"
 	}
 	for _, a := range r.Answers {

@@ -12,6 +12,7 @@ import (
 // Property is the worst that random traffic could make of two limits.
 type Property struct {
 	Experiment string `json:"experiment"`
+	Title      string `json:"title"`
 	Traffic    string `json:"traffic"`
 	Lesson     string `json:"lesson"`
 	Limit      int64  `json:"limit"`
@@ -33,6 +34,7 @@ func CheckProperty(seeds []int64) Property {
 	limit := ratelimit.Limit{Quota: 20, Period: 10 * time.Second}
 	p := Property{
 		Experiment: "property",
+		Title:      "Looking for ten seconds that break the limit",
 		Traffic:    fmt.Sprintf("%d requests up to 400 ms apart, at random, for each seed; 20 per 10 s", propertySteps),
 		Lesson: "\"Never more than 20 in any 10 s\" is a property: it must hold wherever one looks. Random requests find in a " +
 			"moment where the fixed window breaks it, and never where the log does.",
@@ -91,5 +93,5 @@ func (p Property) Picture() Picture {
 			Bar{Label: fmt.Sprintf("seed %d: sliding-log", s.Seed), Admitted: int(s.SlidingLog)},
 			Bar{Label: fmt.Sprintf("seed %d: fixed-window", s.Seed), Admitted: int(s.FixedWindow)})
 	}
-	return Picture{Title: p.Experiment, Subtitle: p.Traffic, Panels: []Panel{panel}}
+	return Picture{Title: p.Title, Subtitle: p.Traffic, Panels: []Panel{panel}}
 }

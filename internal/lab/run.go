@@ -56,7 +56,7 @@ func playFrom(start time.Time, limit ratelimit.Limit, traffic []Request) (Run, e
 	step := max((run.End-run.Begin)/levels, time.Microsecond)
 	look := run.Begin
 	for _, r := range traffic {
-		for ; look < r.At; look += step {
+		for ; look <= r.At; look += step {
 			run.Left = append(run.Left, Level{At: look, Left: desk.left(look, policy)})
 		}
 		st := desk.take(r.At, ratelimit.Claim{Policy: policy, Key: caller, Cost: r.Cost})

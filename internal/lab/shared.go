@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 // Shared is what instances admit that count by themselves, and what they admit with one counter.
 type Shared struct {
 	Experiment string `json:"experiment"`
+	Title      string `json:"title"`
 	Traffic    string `json:"traffic"`
 	Lesson     string `json:"lesson"`
 	Instances  int    `json:"instances"`
@@ -53,6 +53,7 @@ func Share(ctx context.Context, f Fleet) (Shared, error) {
 	}
 	s := Shared{
 		Experiment: "shared",
+		Title:      "One counter, or one for each instance",
 		Traffic: fmt.Sprintf("%d attempts spread over %d instances in turn, limit %d; the shared counter is in %s",
 			f.Attempts, f.Instances, f.Limit, f.Name),
 		Lesson: "Counters in each instance's memory multiply the limit by the number of instances, and change it whenever one is " +
@@ -62,8 +63,10 @@ func Share(ctx context.Context, f Fleet) (Shared, error) {
 	if s.Apart, err = inTurn(ctx, apart, claims, f.Attempts); err != nil {
 		return s, err
 	}
-	s.Together, err = inTurn(ctx, together, claims, f.Attempts)
-	return s, errors.Join(err, f.Counter.Reset(ctx, claims))
+	if s.Together, err = inTurn(ctx, together, claims, f.Attempts); err != nil {
+		return s, fmt.Errorf("the counter in %s: %w", f.Name, err)
+	}
+	return s, f.Counter.Reset(ctx, claims)
 }
 
 func (f Fleet) orLesson() Fleet {
@@ -111,7 +114,7 @@ func (s Shared) Report() Report {
 
 // Picture has a bar for each way to count.
 func (s Shared) Picture() Picture {
-	return Picture{Title: s.Experiment, Subtitle: s.Traffic, Panels: []Panel{BarPanel{Unit: "attempts", Limit: int(s.Limit), Bars: []Bar{
+	return Picture{Title: s.Title, Subtitle: s.Traffic, Panels: []Panel{BarPanel{Unit: "attempts", Limit: int(s.Limit), Bars: []Bar{
 		{Label: "memory of each instance", Admitted: s.Apart, Refused: s.Attempts - s.Apart},
 		{Label: "one shared counter", Admitted: s.Together, Refused: s.Attempts - s.Together},
 	}}}}

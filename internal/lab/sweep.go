@@ -11,6 +11,7 @@ import (
 // Sweep is how many keys the store holds as time goes by.
 type Sweep struct {
 	Experiment string      `json:"experiment"`
+	Title      string      `json:"title"`
 	Traffic    string      `json:"traffic"`
 	Lesson     string      `json:"lesson"`
 	Steps      []SweepStep `json:"steps"`
@@ -36,6 +37,7 @@ func SweepMemory() Sweep {
 	d.take(5*time.Second, ratelimit.Claim{Policy: policy, Key: ratelimit.Key{Owner: "198.51.100.66"}, Cost: 10})
 	s := Sweep{
 		Experiment: "sweep",
+		Title:      "What may be forgotten",
 		Traffic:    "bucket of 10 at 1/s: 1,000 addresses take 1 at 0 s, one takes 10 at 5 s",
 		Lesson: "A full bucket says nothing that an absent one does not, so it may go. One that is being refused never goes: a " +
 			"flood of new addresses cannot make the store forget it.",
@@ -66,5 +68,5 @@ func (s Sweep) Picture() Picture {
 			Bar{Label: fmt.Sprintf("%d s: before", step.AtSeconds), Admitted: step.Before},
 			Bar{Label: fmt.Sprintf("%d s: after", step.AtSeconds), Admitted: step.After})
 	}
-	return Picture{Title: s.Experiment, Subtitle: s.Traffic, Panels: []Panel{panel}}
+	return Picture{Title: s.Title, Subtitle: s.Traffic, Panels: []Panel{panel}}
 }

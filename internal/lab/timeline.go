@@ -10,6 +10,7 @@ import (
 // Timeline is one caller's requests, told one by one.
 type Timeline struct {
 	Experiment string `json:"experiment"`
+	Title      string `json:"title"`
 	Traffic    string `json:"traffic"`
 	Lesson     string `json:"lesson"`
 	Run        Run    `json:"run"`
@@ -23,6 +24,7 @@ func TokenTimeline() Timeline {
 	}
 	return Timeline{
 		Experiment: "timeline",
+		Title:      "A token bucket, request by request",
 		Traffic:    "a token bucket that holds 5 and gains 1 a second",
 		Lesson: "The wait is exact: whoever is told 500 ms at 500 ms is admitted at 1000 ms. Refused tries cost nothing. " +
 			"A pause is saved up: two seconds of silence pay for two requests at once.",
@@ -45,5 +47,5 @@ func (t Timeline) Report() Report {
 
 // Picture has one panel.
 func (t Timeline) Picture() Picture {
-	return Picture{Title: t.Experiment, Subtitle: t.Traffic, Panels: []Panel{t.Run.panel()}}
+	return Picture{Title: t.Title, Subtitle: t.Traffic, Panels: []Panel{t.Run.panel()}}
 }

@@ -37,32 +37,38 @@ func (p TimePanel) x(at time.Duration) float64 {
 func (p TimePanel) drawTime(c *canvas, top float64) {
 	bottom := top + leftTop + leftHeight
 	tick := step(p.To-p.From, 10)
-	unit, name := timeUnit(tick)
+	name, write := clockFace(p.To, tick)
 	for at := (p.From + tick - 1).Truncate(tick); at <= p.To; at += tick {
 		c.line(p.x(at), top+barsTop, p.x(at), bottom, "grid")
 		c.line(p.x(at), bottom, p.x(at), bottom+4, "axis")
-		c.text(p.x(at), bottom+17, "dim", "middle", strconv.FormatFloat(float64(at)/float64(unit), 'g', 6, 64))
+		c.text(p.x(at), bottom+17, "dim", "middle", write(at))
 	}
 	c.text(marginLeft+plotWidth, bottom+33, "dim", "end", "time, "+name)
 	for _, at := range p.Edges {
 		c.line(p.x(at), top+barsTop-4, p.x(at), bottom, "edge")
-		if len(p.Edges) <= 6 {
+		switch {
+		case len(p.Edges) > 6: // no room
+		case p.x(at) > pictureWidth-marginRight-90:
+			c.text(p.x(at)-4, top+barsTop-6, "dim", "end", "window begins")
+		default:
 			c.text(p.x(at)+4, top+barsTop-6, "dim", "start", "window begins")
 		}
 	}
 }
 
-// timeUnit is the unit in which ticks are short numbers.
-func timeUnit(tick time.Duration) (time.Duration, string) {
+// clockFace is how moments up to the last are written under an axis: 0.5 where they are seconds, else 23:50 or 0:02:30.
+func clockFace(last, tick time.Duration) (name string, write func(time.Duration) string) {
 	switch {
-	case tick < time.Minute:
-		return time.Second, "seconds"
-	case tick < 30*time.Minute:
-		return time.Minute, "minutes"
-	case tick < 24*time.Hour:
-		return time.Hour, "hours"
+	case last < 10*time.Minute:
+		return "seconds", func(at time.Duration) string { return strconv.FormatFloat(at.Seconds(), 'g', 6, 64) }
+	case tick%time.Minute == 0:
+		return "hours:minutes", func(at time.Duration) string {
+			return fmt.Sprintf("%d:%02d", at/time.Hour, at/time.Minute%60)
+		}
 	}
-	return 24 * time.Hour, "days"
+	return "hours:minutes:seconds", func(at time.Duration) string {
+		return fmt.Sprintf("%d:%02d:%02d", at/time.Hour, at/time.Minute%60, at/time.Second%60)
+	}
 }
 
 func (p TimePanel) drawBins(c *canvas, top float64) {
@@ -74,9 +80,16 @@ func (p TimePanel) drawBins(c *canvas, top float64) {
 	for _, b := range p.Bins {
 		x, width := p.x(b.From), p.x(b.From+p.BinWidth)-p.x(b.From)
 		gap := min(1, width/6)
-		c.rect(x+gap, y(b.Admitted), width-2*gap, top+barsHeight-y(b.Admitted), "admitted")
-		if b.Refused > 0 {
-			c.rect(x+gap, y(b.Admitted+b.Refused), width-2*gap, y(b.Admitted)-y(b.Admitted+b.Refused), "refused")
+		bottom := y(0)
+		for _, part := range []struct {
+			class string
+			count int
+		}{{"admitted", b.Admitted}, {"refused", b.Refused}} {
+			if part.count > 0 {
+				height := max(y(0)-y(part.count), 2) // one of a thousand can be seen too
+				bottom -= height
+				c.rect(x+gap, bottom, width-2*gap, height, part.class)
+			}
 		}
 	}
 }
