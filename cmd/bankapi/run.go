@@ -45,6 +45,8 @@ type cli struct {
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database schema up or down. Serve does the former by itself."`
 	Seed        seedCommand        `cmd:"" help:"Add the demo users, their accounts and payroll's API key. What is there stays."`
 	Verify      verifyCommand      `cmd:"" help:"Audit the whole ledger; exit 1 if it does not add up."`
+	Simulate    simulateCommand    `cmd:"" help:"Show what limits do: the lesson's experiments, or traffic of your own."`
+	Capacity    capacityCommand    `cmd:"" help:"Work out what a load needs, what the database can carry and where to set the global limit."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask the bank on --listen whether it can serve; exit 1 if not. For containers."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
