@@ -31,7 +31,7 @@ type sum struct {
 	algorithm string
 	cost      int64
 	capacity  int64
-	unit      int64
+	unit      int64 // see type ratelimit_claim; of a calendar window the bounds between which the database decides
 	micro     int64
 }
 
@@ -40,10 +40,11 @@ func (s *Store) pack(claims []ratelimit.Claim, out []ratelimit.Status) (*batch, 
 	if err := ratelimit.CheckClaims(claims, out); err != nil {
 		return nil, err
 	}
+	now := ratelimit.InstantOf(s.here())
 	b := &batch{sumOf: make([]int, len(claims)), of: []int32{}, ids: [][]byte{}, units: []int64{}}
 	for i := range claims {
 		c := &claims[i]
-		one, err := newSum(c)
+		one, err := newSum(c, now)
 		if err != nil {
 			return nil, err
 		}
@@ -61,12 +62,13 @@ func (s *Store) packGives(claims []ratelimit.Claim) (*batch, error) {
 	if err := ratelimit.CheckClaims(claims, make([]ratelimit.Status, len(claims))); err != nil {
 		return nil, err
 	}
+	now := ratelimit.InstantOf(s.here())
 	b := &batch{}
 	for i := range claims {
 		if claims[i].ID == "" {
 			continue
 		}
-		one, err := newSum(&claims[i])
+		one, err := newSum(&claims[i], now)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +78,7 @@ func (s *Store) packGives(claims []ratelimit.Claim) (*batch, error) {
 	return b, nil
 }
 
-func newSum(c *ratelimit.Claim) (sum, error) {
+func newSum(c *ratelimit.Claim, now ratelimit.Instant) (sum, error) {
 	l := c.Policy.Limit
 	one := sum{policy: c.Policy.Name, cost: c.Cost, capacity: l.Capacity(), unit: l.Period.Microseconds()}
 	switch l.Algorithm {
@@ -85,6 +87,10 @@ func newSum(c *ratelimit.Claim) (sum, error) {
 		one.algorithm, one.unit, one.micro = "bucket", bucket.Unit, bucket.Micro
 	case ratelimit.FixedWindow:
 		one.algorithm = "window"
+		if l.Calendar != 0 {
+			first, second := l.Bounds(now)
+			one.unit, one.micro = int64(first), int64(second)
+		}
 	case ratelimit.SlidingLog:
 		one.algorithm = "log"
 	default:

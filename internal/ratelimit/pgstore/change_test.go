@@ -12,6 +12,8 @@ import (
 func TestALimitMayChangeWhileItIsCounted(t *testing.T) {
 	t.Parallel()
 	p := dbtest.Pool(t)
+	month := day(10, nil)
+	month.Calendar = ratelimit.Month
 	for _, test := range []struct {
 		name     string
 		old, new ratelimit.Limit
@@ -27,6 +29,9 @@ func TestALimitMayChangeWhileItIsCounted(t *testing.T) {
 		{"a day to a second", bucket(1000, 24*time.Hour, 1000), bucket(3, time.Second, 3), 500, 0, time.Second},
 		{"shorter window", window(10, 24*time.Hour), window(10, time.Second), 7, 3, time.Second},
 		{"smaller window", window(10, time.Hour), window(5, time.Hour), 7, 0, time.Hour},
+		{"a day of the calendar", window(10, 30*24*time.Hour), day(10, nil), 7, 3, 24 * time.Hour},
+		{"a day of a month", month, day(10, nil), 7, 3, 24 * time.Hour},
+		{"an hour of a day", day(10, nil), window(10, time.Hour), 7, 3, time.Hour},
 		{"shorter log", sliding(5, time.Hour), sliding(5, time.Minute), 4, 1, time.Minute},
 		{"smaller log", sliding(5, time.Hour), sliding(3, time.Hour), 4, 0, time.Hour},
 	} {

@@ -15,13 +15,14 @@ import (
 type Store struct {
 	pool *pgxpool.Pool
 
-	now func() time.Time // a test's clock; nil for the database's
+	now  func() time.Time // a test's clock; nil for the database's
+	here func() time.Time // says between which boundaries of a calendar the database decides
 }
 
 var _ ratelimit.Store = (*Store)(nil)
 
-// New returns a store on a database that has migration 0003. The database's default isolation must be READ COMMITTED.
-func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
+// New returns a store on a migrated database, whose default isolation must be READ COMMITTED.
+func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool, here: time.Now} }
 
 const selectTake = `
 SELECT allowed, remaining, wait, reset, oldest

@@ -24,7 +24,11 @@ func Replay(t *testing.T, h Harness, now func() time.Time, steps int, seed uint6
 		Rand:  random,
 		model: ratelimit.NewMemory(ratelimit.MemoryOptions{Now: now}),
 	}
-	for _, limit := range replayLimits {
+	limits := h.Limits
+	if limits == nil {
+		limits = replayLimits
+	}
+	for _, limit := range limits {
 		if h.Algorithms == nil || slices.Contains(h.Algorithms, limit.Algorithm) {
 			name := fmt.Sprintf("p%d", len(r.policies))
 			r.policies = append(r.policies, &ratelimit.Policy{Name: name, Limit: limit, OnFailure: ratelimit.FailOpen})

@@ -39,6 +39,9 @@ type Harness struct {
 
 	// Algorithms are the ones the store knows. Nil: all of them.
 	Algorithms []ratelimit.Algorithm
+
+	// Limits are what Replay counts by. Nil: a choice of its own.
+	Limits []ratelimit.Limit
 }
 
 // Run proves the promises of the stores that open makes. It opens one for each test.
