@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
+export BANKAPI_VERSION := $(VERSION)
 COMPOSE   = $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
 FUZZTIME ?= 10s
 COUNT    ?= 6
@@ -27,7 +28,7 @@ run: build ## Start the bank on 127.0.0.1:8080 with a PostgreSQL of its own in .
 
 .PHONY: build
 build: ## Build bin/bankapi
-	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/bankapi ./cmd/bankapi
+	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/bankapi ./cmd/bankapi
 
 .PHONY: up
 up: images ## Start the bank, PostgreSQL and Redis in containers
@@ -75,7 +76,7 @@ check: format vet lint tidy race architecture ## Check format, vet, lint, go.mod
 .PHONY: format
 format: # gofmt has nothing to change
 	@echo gofmt
-	@files=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	@files=$$(gofmt -l .); \
 	if [[ -n $$files ]]; then echo "run gofmt -w on:"; echo "$$files"; exit 1; fi
 
 .PHONY: vet

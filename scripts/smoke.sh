@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prove docker-compose.yml from outside, in a project and on a port of its own: the
+# Prove docker-compose.yml from outside, in a project and on free ports of its own: the
 # first `up` serves, limits refuse and tell when to come back, a second `up` on the old
 # volume keeps the money, two instances share one bucket, and SIGTERM ends with exit 0.
 #
@@ -7,15 +7,16 @@
 set -euo pipefail
 
 compose=("$@")
-export COMPOSE_PROJECT_NAME=bankapi-smoke
-readonly first=http://127.0.0.1:18080 second=http://127.0.0.1:18081
+export COMPOSE_PROJECT_NAME=bankapi-smoke BANKAPI_PUBLISH=127.0.0.1: # the engine picks the ports
 
 main() {
 	trap 'compose_quietly down --volumes' EXIT
 	compose_quietly down --volumes
 
 	step 'first up'
-	BANKAPI_PUBLISH=127.0.0.1:18080 scripts/compose-up.sh "${compose[@]}"
+	scripts/compose-up.sh "${compose[@]}"
+	local first second
+	first=$(instance 1)
 	expect 200 "$(status "$first/healthz")" 'GET /healthz'
 	expect 200 "$(status "$first/readyz")" 'GET /readyz'
 	expect 401 "$(status "$first/accounts")" 'GET /accounts without a token'
@@ -36,7 +37,9 @@ main() {
 	"${compose[@]}" down
 
 	step 'second up on the old volume, two instances'
-	BANKAPI_PUBLISH=127.0.0.1:18080-18081 scripts/compose-up.sh "${compose[@]}" -- --scale api=2
+	scripts/compose-up.sh "${compose[@]}" -- --scale api=2
+	first=$(instance 1)
+	second=$(instance 2)
 	log_in "$first"
 	expect 201 "$(transfer "$first" "$from" "$to" one)" 'transfer one again, a replay'
 	expect true "$(replayed)" 'Idempotent-Replayed'
@@ -46,6 +49,8 @@ main() {
 	expect 429 "$(transfer "$second" "$from" "$to" five)" 'transfer five at the second'
 	echo 'smoke: all as expected'
 }
+
+instance() { echo "http://$("${compose[@]}" port --index="$1" api 8080)"; }
 
 status() { curl --silent --show-error --max-time 10 --output /dev/null --write-out '%{http_code}' "$@"; }
 
