@@ -32,6 +32,7 @@ type Config struct {
 	ShutdownGrace  string `env:"BANKAPI_SHUTDOWN_GRACE" default:"20s" placeholder:"TIME" group:"http" help:"Time for the requests in flight when the bank is told to stop."`
 
 	RedisURL      string `name:"redis-url" env:"REDIS_URL" placeholder:"URL" group:"limits" help:"Redis in which several processes share the limits of requests, redis://host:6379/0. Without it each counts in its memory."`
+	LimitsFile    string `name:"limits-file" env:"LIMITS_FILE" placeholder:"FILE" group:"limits" help:"Policy file: who may do how much. 'bankapi limits show' prints the built-in one. Read again when it changes and on SIGHUP."`
 	Demo          string `env:"BANKAPI_DEMO" default:"on" placeholder:"on|off" group:"limits" help:"Seed demo users with a well-known password at start. Turn it off where strangers can come."`
 	OpeningCredit string `env:"BANKAPI_OPENING_CREDIT" default:"100000" placeholder:"N" group:"limits" help:"Minor units given to each account that is opened; 0 gives none."`
 
@@ -44,6 +45,7 @@ type settings struct {
 	databaseURL string // "" for a private server
 	dataDir     string
 	redisURL    string // "" for none
+	limitsFile  string // "" for the built-in one
 
 	listen         string
 	adminListen    string // "" for none
@@ -66,7 +68,7 @@ func (c Config) check() (settings, []error) {
 			faults = append(faults, fmt.Errorf("%s: %w", setting, err))
 		}
 	}
-	s := settings{databaseURL: c.DatabaseURL, dataDir: c.DataDir, redisURL: c.RedisURL, listen: c.Listen, adminListen: c.AdminListen}
+	s := settings{databaseURL: c.DatabaseURL, dataDir: c.DataDir, redisURL: c.RedisURL, limitsFile: c.LimitsFile, listen: c.Listen, adminListen: c.AdminListen}
 	var err error
 
 	fault("--database-url (DATABASE_URL)", checkDatabaseURL(c.DatabaseURL))

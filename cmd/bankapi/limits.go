@@ -2,6 +2,11 @@ package main
 
 import (
 	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -9,16 +14,19 @@ import (
 
 	"example.com/bankapi/internal/ratelimit"
 	"example.com/bankapi/internal/ratelimit/pgstore"
+	"example.com/bankapi/internal/ratelimit/policyfile"
 	"example.com/bankapi/internal/ratelimit/redisstore"
 )
 
 // limits is the limiter and the stores behind it.
 type limits struct {
-	policies ratelimit.Policies
-	limiter  *ratelimit.Limiter
-	memory   *ratelimit.Memory     // nil where Redis counts
-	redis    redis.UniversalClient // nil where memory counts
-	guards   *pgstore.Store        // of log-in and sign-up
+	live    *policyfile.Live
+	limiter *ratelimit.Limiter
+	hangup  chan os.Signal // asks to read the policy file again
+	log     *slog.Logger
+	memory  *ratelimit.Memory     // nil where Redis counts
+	redis   redis.UniversalClient // nil where memory counts
+	guards  *pgstore.Store        // of log-in and sign-up
 }
 
 // guardBudget is longer than a request limit's 50 ms: these policies fail closed, so a store that is only slow, while
@@ -27,15 +35,18 @@ const guardBudget = time.Second
 
 // newLimits counts requests in Redis if there is one, else in memory. Log-in and sign-up are counted in PostgreSQL in
 // any case: guesses are few, must not be forgotten, and are the same guesses on every instance.
-func newLimits(ctx context.Context, p *program, pool *pgxpool.Pool, observer ratelimit.Observer) (*limits, error) {
-	l := &limits{policies: ratelimit.DefaultPolicies(), guards: pgstore.New(pool)}
+func newLimits(
+	ctx context.Context, p *program, live *policyfile.Live, pool *pgxpool.Pool, observer ratelimit.Observer,
+) (*limits, error) {
+	l := &limits{live: live, hangup: make(chan os.Signal, 1), log: p.log, guards: pgstore.New(pool)}
+	policies := live.Current() // their names, which no file can change
 	guards := &ratelimit.Backend{Name: "postgres", Store: l.guards, Budget: guardBudget}
 	l.limiter = &ratelimit.Limiter{
 		Backends: map[string]*ratelimit.Backend{
-			l.policies.LoginAccount.Name:       guards,
-			l.policies.LoginIP.Name:            guards,
-			l.policies.SignUpIP.Name:           guards,
-			l.policies.PasswordResetEmail.Name: guards,
+			policies.LoginAccount.Name:       guards,
+			policies.LoginIP.Name:            guards,
+			policies.SignUpIP.Name:           guards,
+			policies.PasswordResetEmail.Name: guards,
 		},
 		Observer: observer,
 	}
@@ -49,7 +60,13 @@ func newLimits(ctx context.Context, p *program, pool *pgxpool.Pool, observer rat
 		return nil, err
 	}
 	l.redis = client
-	l.limiter.Default = &ratelimit.Backend{Name: "redis", Store: redisstore.New(client, redisstore.Options{})}
+	store := redisstore.New(client, redisstore.Options{})
+	l.limiter.Default = &ratelimit.Backend{Name: "redis", Store: store}
+	if _, cluster := client.(*redis.ClusterClient); cluster {
+		// One node has a caller's keys and another the one of everybody: two calls, and what the first one took is given
+		// back if the second refuses.
+		l.limiter.Backends["global-transfers"] = &ratelimit.Backend{Name: "redis", Store: store}
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if err := client.Ping(ctx).Err(); err != nil {
@@ -58,11 +75,16 @@ func newLimits(ctx context.Context, p *program, pool *pgxpool.Pool, observer rat
 	return l, nil
 }
 
-// run keeps the stores small until ctx ends.
+// run keeps the stores small and the policies those of their file until ctx ends.
 func (l *limits) run(ctx context.Context) error {
+	signal.Notify(l.hangup, syscall.SIGHUP)
+	defer signal.Stop(l.hangup)
+	var work sync.WaitGroup
+	work.Go(func() { l.live.Watch(ctx, l.log, l.hangup) })
 	if l.memory != nil {
-		l.memory.Run(ctx)
+		work.Go(func() { l.memory.Run(ctx) })
 	}
+	work.Wait()
 	return nil
 }
 

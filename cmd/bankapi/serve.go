@@ -16,6 +16,7 @@ import (
 	"example.com/bankapi/internal/httpapi"
 	"example.com/bankapi/internal/idempotency"
 	"example.com/bankapi/internal/postgres"
+	"example.com/bankapi/internal/ratelimit/policyfile"
 	"example.com/bankapi/internal/rates"
 	"example.com/bankapi/internal/telemetry"
 	"example.com/bankapi/internal/transfers"
@@ -25,6 +26,10 @@ type serveCommand struct{}
 
 // Run starts the bank and returns when it has stopped in good order: what was opened first is closed last.
 func (serveCommand) Run(ctx context.Context, p *program) (err error) {
+	policies, err := policyfile.Open(p.limitsFile, httpapi.Routes())
+	if err != nil {
+		return err
+	}
 	doors, err := openDoors(ctx, p)
 	if err != nil {
 		return err
@@ -51,7 +56,7 @@ func (serveCommand) Run(ctx context.Context, p *program) (err error) {
 			return err
 		}
 	}
-	b, err := newBank(ctx, p, pool)
+	b, err := newBank(ctx, p, policies, pool)
 	if err != nil {
 		return err
 	}
@@ -73,14 +78,14 @@ type bank struct {
 	timeout  time.Duration // of one request
 }
 
-func newBank(ctx context.Context, p *program, pool *pgxpool.Pool) (*bank, error) {
+func newBank(ctx context.Context, p *program, policies *policyfile.Live, pool *pgxpool.Pool) (*bank, error) {
 	metrics := telemetry.New()
 	metrics.WatchPool("main", pool.Stat)
 	ready, err := postgres.Ready(pool)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := newLimits(ctx, p, pool, httpapi.LimitObserver{Log: p.log, Metrics: metrics})
+	limits, err := newLimits(ctx, p, policies, pool, httpapi.LimitObserver{Log: p.log, Metrics: metrics})
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +98,7 @@ func newBank(ctx context.Context, p *program, pool *pgxpool.Pool) (*bank, error)
 	}
 	deps := httpapi.Deps{
 		Auth: b.accounts, Transfers: b.ledger, Keys: b.keys, Rates: rates.Store{Pool: pool},
-		Limiter: limits.limiter, Policies: limits.policies,
+		Limiter: limits.limiter, Limits: policies,
 		ClientIP: clientip.Resolver{Trusted: p.trustedProxies}, Ready: ready,
 		Now: time.Now, Log: p.log, Metrics: metrics,
 		Timeout: p.requestTimeout, Origins: p.origins, BehindTLS: p.behindTLS,

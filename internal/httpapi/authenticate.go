@@ -34,7 +34,7 @@ func (a *api) identify(w http.ResponseWriter, r *http.Request) (auth.Principal, 
 			return principal, err
 		} // else it was good until lately
 	}
-	slot, refused := a.reserve(w, r, a.anonymousClaim(r))
+	slot, refused := a.reserve(w, r, gather(r, []claim{a.anonymousClaim})...)
 	if refused != nil {
 		return auth.Principal{}, refused
 	}

@@ -24,6 +24,7 @@ import (
 	"example.com/bankapi/internal/idempotency"
 	"example.com/bankapi/internal/openapitest"
 	"example.com/bankapi/internal/ratelimit"
+	"example.com/bankapi/internal/ratelimit/policyfile"
 	"example.com/bankapi/internal/rates"
 	"example.com/bankapi/internal/telemetry"
 	"example.com/bankapi/internal/transfers"
@@ -87,11 +88,11 @@ func openBank(t testing.TB, change ...func(*httpapi.Deps)) *bank {
 			Observer: httpapi.LimitObserver{Log: log, Metrics: metrics},
 			Now:      b.clock.Now,
 		},
-		Policies: ratelimit.DefaultPolicies(),
-		Ready:    b.pool.Ping,
-		Now:      time.Now,
-		Log:      log,
-		Metrics:  metrics,
+		Limits:  policyfile.NewLive(policyfile.Default()),
+		Ready:   b.pool.Ping,
+		Now:     time.Now,
+		Log:     log,
+		Metrics: metrics,
 	}
 	prefixes, err := clientip.ParsePrefixes("192.0.2.1/32") // httptest's peer is the proxy, so tests choose addresses
 	if err != nil {

@@ -32,10 +32,16 @@ func (a *api) createTransfer(w http.ResponseWriter, r *http.Request, caller auth
 	order.Fingerprint = fingerprint(order)
 	order.Render = renderTransfer(exchangeOf(r).id)
 
+	slot, err := a.reserveOrder(w, r, order)
+	if err != nil {
+		return err
+	}
 	receipt, err := a.Transfers.Transfer(r.Context(), order)
 	if err != nil {
+		slot.giveBack()
 		return reuse(err, order.Fingerprint)
 	}
+	a.settleOrder(r, slot, receipt)
 	sendReceipt(w, receipt)
 	return nil
 }

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"example.com/bankapi/internal/clientip"
 	"example.com/bankapi/internal/idempotency"
 	"example.com/bankapi/internal/ratelimit"
+	"example.com/bankapi/internal/ratelimit/policyfile"
 	"example.com/bankapi/internal/rates"
 	"example.com/bankapi/internal/telemetry"
 	"example.com/bankapi/internal/transfers"
@@ -23,7 +23,7 @@ type Deps struct {
 	Keys      idempotency.Store
 	Rates     rates.Store
 	Limiter   *ratelimit.Limiter
-	Policies  ratelimit.Policies
+	Limits    *policyfile.Live            // the policies in force
 	ClientIP  clientip.Resolver           // whose address is it; the zero value trusts no proxy
 	Ready     func(context.Context) error // nil error: can serve
 
@@ -59,19 +59,10 @@ func newAPI(d Deps) *api {
 	return &api{Deps: d, docs: newDocsUI(), problemPages: pages}
 }
 
-// check finds what is missing, and policies that some route could never pass.
+// check finds what is missing. That the limits fit the routes is policyfile's to check, which is given Routes.
 func (d Deps) check() error {
-	if d.Auth == nil || d.Transfers == nil || d.Limiter == nil || d.Now == nil || d.Log == nil || d.Ready == nil {
+	if d.Auth == nil || d.Transfers == nil || d.Limiter == nil || d.Limits == nil || d.Now == nil || d.Log == nil || d.Ready == nil {
 		return errors.New("Deps is incomplete")
-	}
-	p := d.Policies
-	if p.IP == nil || p.Anonymous == nil || p.User == nil || p.LoginAccount == nil || p.LoginIP == nil || p.SignUpIP == nil {
-		return errors.New("Policies is incomplete")
-	}
-	for route, cost := range costs {
-		if capacity := p.User.Limit.Capacity(); cost > capacity {
-			return fmt.Errorf("%s costs %d and policy %q allows %d at most: nobody could ever call it", route, cost, p.User.Name, capacity)
-		}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ type exchange struct {
 	principal auth.Principal // zero until a token has been verified
 	user      string         // the principal's id, spelled once: "usr_..."
 	refusedBy []string       // the policies that refused
+	held      *slot          // what hold reserved, for the handler to settle
 	failure   error          // what the log should know of a 5xx
 }
 

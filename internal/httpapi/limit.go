@@ -15,30 +15,21 @@ type claim func(*http.Request) ratelimit.Claim
 // no database asked.
 func (a *api) limit(claims ...claim) func(http.Handler) http.Handler {
 	return ratelimit.Middleware(a.Limiter, func(r *http.Request) []ratelimit.Claim {
-		asked := make([]ratelimit.Claim, len(claims))
-		for i, claim := range claims {
-			asked[i] = claim(r)
-		}
-		return asked
+		return gather(r, claims)
 	}, func(w http.ResponseWriter, r *http.Request, d ratelimit.Decision) {
 		a.fail(w, r, refusal(r, d))
 	})
 }
 
-func (a *api) addressClaim(r *http.Request) ratelimit.Claim {
-	return ratelimit.Claim{Policy: a.Policies.IP, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1}
-}
-
-func (a *api) anonymousClaim(r *http.Request) ratelimit.Claim {
-	return ratelimit.Claim{Policy: a.Policies.Anonymous, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1}
-}
-
-func (a *api) userClaim(r *http.Request) ratelimit.Claim {
-	return ratelimit.Claim{
-		Policy: a.Policies.User,
-		Key:    ratelimit.Key{Owner: exchangeOf(r).user},
-		Cost:   costOf(r.Method, routeOf(r)),
+// gather asks each claim. One without a policy is none: the policy is unlimited, or the caller is exempt.
+func gather(r *http.Request, claims []claim) []ratelimit.Claim {
+	asked := make([]ratelimit.Claim, 0, len(claims))
+	for _, claim := range claims {
+		if c := claim(r); c.Policy != nil {
+			asked = append(asked, c)
+		}
 	}
+	return asked
 }
 
 // refusal turns a decision against a request into its problem: 429, or 503 if a policy that fails closed could not be

@@ -32,12 +32,12 @@ func TestWeightedServer(t *testing.T) {
 	}
 	wantHeader(t, refused, "Retry-After", "3")
 	wantHeader(t, refused, "RateLimit", `"user";r=0;t=3`)
-	wantHeader(t, refused, "RateLimit-Policy", `"user";q=10;w=5, "ip";q=300;w=3`)
+	wantHeader(t, refused, "RateLimit-Policy", `"user";q=10;w=5, "ip";q=300;w=3, "daily";q=10000;w=86400`)
 	wantHeader(t, refused, "X-RateLimit-Limit", "10")
 	wantHeader(t, refused, "X-RateLimit-Remaining", "0")
 
 	read := ada.must(http.StatusOK, "GET", "/accounts", "")
-	wantHeader(t, read, "RateLimit", `"user";r=9;t=5, "ip";r=299;t=3`)
+	wantHeader(t, read, "RateLimit", `"user";r=9;t=5, "ip";r=299;t=3, "daily";r=9997;t=39600`)
 	wantHeader(t, read, "X-RateLimit-Remaining", "9")
 
 	b.clock.Advance(2 * time.Second)
@@ -131,9 +131,9 @@ func TestLimitsShowEveryPolicyAndCostNothing(t *testing.T) {
 		Policy    string
 		Remaining int
 	}
-	want := []row{{"user", 9}, {"ip", 295}, {"anonymous", 19}, {"signup-ip", 19}, {"login-account", 5}, {"login-ip", 20}}
+	want := []row{{"user", 9}, {"daily", 9999}, {"ip", 295}, {"anonymous", 19}, {"signup-ip", 19}, {"login-account", 5}, {"login-ip", 20}}
 	for i := range 3 {
-		want[1].Remaining = 296 - i
+		want[2].Remaining = 296 - i
 		got := into[struct{ Data []row }](t, ada.must(http.StatusOK, "GET", "/limits", ""))
 		if diff := cmp.Diff(want, got.Data); diff != "" {
 			t.Error(diff)

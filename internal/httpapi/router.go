@@ -9,7 +9,10 @@ import (
 
 // New returns the API. It panics if a dependency is missing: that is a programmer's mistake, found at start-up.
 func New(d Deps) http.Handler {
-	a := newAPI(d)
+	return newAPI(d).router()
+}
+
+func (a *api) router() chi.Router {
 	r := chi.NewRouter()
 
 	// Every request, in this order, also those that match nothing.
@@ -36,9 +39,11 @@ func New(d Deps) http.Handler {
 		r.Post("/users", a.public(a.signUp)) // and signup-ip: see users.go
 	})
 
-	// Behind a bearer token and its user's limits. costs.go says what each route costs.
+	// Behind a bearer token and its user's limits. The policy file says what each route costs; what a transfer costs is
+	// settled when it is known, and transfers-account and global-transfers come on top: see order_limits.go.
+	r.With(byAddress, a.deadline, a.authenticate, a.hold(a.userClaim, a.dailyClaim)).Post("/transfers", a.member(a.createTransfer))
 	r.Group(func(r chi.Router) {
-		r.Use(byAddress, a.deadline, a.authenticate, a.limit(a.userClaim))
+		r.Use(byAddress, a.deadline, a.authenticate, a.limit(a.userClaim, a.dailyClaim))
 		r.Delete("/sessions/current", a.member(a.logOut))
 		r.Get("/me", a.member(a.me))
 		r.Get("/accounts", a.member(a.listAccounts, "limit", "cursor"))
@@ -46,7 +51,6 @@ func New(d Deps) http.Handler {
 		r.Get("/accounts/{id}", a.member(a.getAccount))
 		r.Get("/accounts/{id}/entries", a.member(a.listEntries, "limit", "cursor"))
 		r.Get("/transfers", a.member(a.listTransfers, "limit", "cursor"))
-		r.Post("/transfers", a.member(a.createTransfer))
 		r.Get("/transfers/{id}", a.member(a.getTransfer))
 		r.Get("/idempotency-keys/{key}", a.member(a.getKey))
 		r.Get("/limits", a.member(a.getLimits))

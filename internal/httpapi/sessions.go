@@ -64,8 +64,8 @@ func (a *api) logIn(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) loginClaims(r *http.Request, email string) []ratelimit.Claim {
 	return []ratelimit.Claim{
-		{Policy: a.Policies.LoginAccount, Key: ratelimit.Key{Owner: email}, Cost: 1},
-		{Policy: a.Policies.LoginIP, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1},
+		{Policy: a.limits().LoginAccount, Key: ratelimit.Key{Owner: email}, Cost: 1},
+		{Policy: a.limits().LoginIP, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1},
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/bankapi/internal/httpapi"
-	"example.com/bankapi/internal/ratelimit"
 	"example.com/bankapi/internal/transfers"
 )
 
@@ -141,7 +140,7 @@ func TestAnotherBodyUnderAKeyIsNamedFieldByField(t *testing.T) {
 func TestParallelRequestsWithOneKeyMoveMoneyOnce(t *testing.T) {
 	t.Parallel()
 	b := openBank(t, func(d *httpapi.Deps) {
-		d.Policies.User = roomy(t, d.Policies.User)
+		d.Limits = limits(t, "burst: 10,", "burst: 1000,", "transfers-account: { algorithm: sliding-log, quota: 30", "transfers-account: { algorithm: sliding-log, quota: 1000")
 	})
 	ada, from, to := b.pair()
 	var firsts, repeats atomic.Int64
@@ -166,16 +165,4 @@ func TestParallelRequestsWithOneKeyMoveMoneyOnce(t *testing.T) {
 	if got.Balance != 99_990 {
 		t.Errorf("balance %d, want 99990", got.Balance)
 	}
-}
-
-// roomy is a policy of the same name that allows a thousand at once.
-func roomy(t *testing.T, p *ratelimit.Policy) *ratelimit.Policy {
-	t.Helper()
-	limit := p.Limit
-	limit.Burst = 1000
-	wide, err := ratelimit.NewPolicy(ratelimit.Policy{Name: p.Name, Limit: limit, OnFailure: p.OnFailure})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wide
 }

@@ -32,7 +32,7 @@ func (a *api) signUp(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) signUpClaim(r *http.Request) ratelimit.Claim {
-	return ratelimit.Claim{Policy: a.Policies.SignUpIP, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1}
+	return ratelimit.Claim{Policy: a.limits().SignUpIP, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1}
 }
 
 func (a *api) me(w http.ResponseWriter, r *http.Request, caller auth.Principal) error {
