@@ -77,6 +77,19 @@ func (w Window) Give(s WindowState, now, taken Instant, units int64) WindowState
 	return s
 }
 
+// Adopt takes over what was counted under another limit: units taken stay taken, at most a quota of them, until their
+// window ends or this one would.
+func (w Window) Adopt(s WindowState, from Window, now Instant) WindowState {
+	if s.End <= now {
+		return WindowState{}
+	}
+	s.Used = min(s.Used, w.Quota)
+	if from.Period != w.Period || from.calendar != w.calendar || from.zone != w.zone {
+		s.End = min(s.End, w.end(now))
+	}
+	return s
+}
+
 // current is the window that now falls in, or a later one that was already counted in.
 func (w Window) current(s WindowState, now Instant) WindowState {
 	if now < s.End {

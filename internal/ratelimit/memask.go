@@ -10,6 +10,7 @@ import (
 type ask struct {
 	policy *Policy
 	rule   *rule
+	limit  uint64 // its number in this Memory
 	hash   uint64 // of policy and key
 	home   uint64 // under which it is counted: hash, or the overflow's
 	cost   int64  // the sum over the claims of this policy and key
@@ -17,7 +18,8 @@ type ask struct {
 }
 
 func (m *Memory) ask(c *Claim) ask {
-	return ask{policy: c.Policy, rule: c.Policy.ready(), hash: m.hash(c), cost: c.Cost}
+	r := c.Policy.ready()
+	return ask{policy: c.Policy, rule: r, limit: m.limits.numberOf(r), hash: m.hash(c), cost: c.Cost}
 }
 
 // asks makes claims ready, sums those of one policy and key, and names the shards concerned.

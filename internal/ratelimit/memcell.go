@@ -3,22 +3,23 @@ package ratelimit
 // This file says how each algorithm's state lies in a cell. A sliding log does not fit in one.
 //
 //	            until         a        b
-//	bucket      Full          Early
-//	window      End           Used
-//	counter     Start+2P      Before   Now
+//	bucket      Full          Early    limit's number
+//	window      End           Used     limit's number
+//	counter     Start+2P      Before   limit's number, Now
 
 func (c *cell) bucket() BucketState { return BucketState{Full: c.until, Early: c.a} }
 func (c *cell) window() WindowState { return WindowState{End: c.until, Used: c.a} }
 
 func (c *cell) counter(period int64) CounterState {
-	return CounterState{Start: max(c.until-2*Instant(period), 0), Before: c.a, Now: c.b}
+	return CounterState{Start: max(c.until-2*Instant(period), 0), Before: c.a, Now: c.b & (1<<limitShift - 1)}
 }
 
 func (c *cell) setBucket(s BucketState) { c.until, c.a = s.Full, s.Early }
 func (c *cell) setWindow(s WindowState) { c.until, c.a = s.End, s.Used }
 
 func (c *cell) setCounter(s CounterState, period int64) {
-	c.until, c.a, c.b = s.Start+2*Instant(period), s.Before, s.Now
+	c.until, c.a = s.Start+2*Instant(period), s.Before
+	c.b = c.b&^(1<<limitShift-1) | s.Now
 }
 
 // take decides on a cell and writes it only if something was charged.

@@ -25,6 +25,7 @@ type Memory struct {
 	ahead atomic.Int64 // µs by which the wall clock has run ahead of the monotonic one since start
 	seed  maphash.Seed
 
+	limits limits
 	shards [shardCount]shard
 }
 
@@ -83,7 +84,7 @@ func (m *Memory) takeOne(c *Claim) Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settle(m, &k, now)
-	st := s.take(&k, now)
+	st := s.take(m, &k, now)
 	if c.ID != "" && st.Allowed {
 		s.hold(&k, m.reservation(&k, c.ID), c.Cost, now)
 	}
@@ -115,7 +116,7 @@ func (m *Memory) decide(asks []ask, now Instant, out []Status) bool {
 		}
 		s := m.shard(k.hash)
 		s.settle(m, k, now)
-		out[i] = s.peek(k, now)
+		out[i] = s.peek(m, k, now)
 		all = all && out[i].Allowed
 	}
 	return all
@@ -127,7 +128,7 @@ func (m *Memory) charge(asks []ask, claims []Claim, now Instant, out []Status) {
 		k := &asks[i]
 		s, sum := m.shard(k.hash), &asks[k.first]
 		if k.first == i {
-			out[i] = s.take(k, now)
+			out[i] = s.take(m, k, now)
 		} else {
 			out[i] = out[k.first]
 		}
@@ -146,7 +147,7 @@ func (m *Memory) Give(_ context.Context, claims []Claim) error {
 		k := m.ask(c)
 		s := m.shard(k.hash)
 		s.mu.Lock()
-		s.give(&k, m.reservation(&k, c.ID), now)
+		s.give(m, &k, m.reservation(&k, c.ID), now)
 		s.mu.Unlock()
 	}
 	return nil

@@ -112,3 +112,23 @@ func TestMemoryBoundsReservations(t *testing.T) {
 		t.Error("a minute later something is still held")
 	}
 }
+
+// TestMemoryRunsOutOfNumbersForLimits changes a limit more often than a cell can tell apart. It goes on counting.
+func TestMemoryRunsOutOfNumbersForLimits(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMicro(1_790_245_230_123_456)
+	m := NewMemory(MemoryOptions{Now: func() time.Time { return now }})
+	out := make([]Status, 1)
+	for i := range int64(mostLimits + 10) {
+		p := &Policy{Name: "p", OnFailure: FailOpen, Limit: Limit{Algorithm: TokenBucket, Quota: 1, Period: time.Hour, Burst: 40_000 + i}}
+		if err := m.Take(t.Context(), []Claim{{Policy: p, Key: Key{Owner: "k"}, Cost: 1}}, out); err != nil {
+			t.Fatal(err)
+		}
+		if left := int64(39_999); !out[0].Allowed || i < mostLimits-1 && out[0].Remaining != left {
+			t.Fatalf("change %d, a unit more and a unit taken: %+v, want %d left", i, out[0], left)
+		}
+	}
+	if got := m.limits.find(Limit{Quota: 1}).n; got != 0 {
+		t.Errorf("number %d for one limit too many, want 0", got)
+	}
+}

@@ -46,6 +46,14 @@ func TestMemoryKeepsThemOnARealClock(t *testing.T) {
 	})
 }
 
+func TestMemoryWhenALimitChanges(t *testing.T) {
+	t.Parallel()
+	storetest.Changes(t, func(*testing.T) storetest.Harness {
+		c := newClock()
+		return storetest.Harness{Store: ratelimit.NewMemory(ratelimit.MemoryOptions{Now: c.Now}), Advance: c.Add}
+	})
+}
+
 func TestMemorySweepsWhatIsWhole(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -39,27 +39,40 @@ func (s *shard) settle(m *Memory, k *ask, now Instant) {
 	k.home = m.overflow(k.policy)
 }
 
-func (s *shard) peek(k *ask, now Instant) Status {
+func (s *shard) peek(m *Memory, k *ask, now Instant) Status {
 	if k.rule.algorithm == SlidingLog {
 		return k.rule.log.Peek(s.logs[k.home].state, now, k.cost)
 	}
-	return k.rule.peek(s.cells.get(k.home), now, k.cost)
+	if i := s.find(m, k, now); i >= 0 {
+		return k.rule.peek(s.cells.cells[i], now, k.cost)
+	}
+	return k.rule.peek(cell{}, now, k.cost)
 }
 
-func (s *shard) take(k *ask, now Instant) Status {
+func (s *shard) take(m *Memory, k *ask, now Instant) Status {
 	if k.rule.algorithm == SlidingLog {
 		return s.takeLog(k, now)
 	}
-	i := s.cells.find(k.home)
-	if i >= 0 {
+	if i := s.find(m, k, now); i >= 0 {
 		return k.rule.take(&s.cells.cells[i], now, k.cost)
 	}
 	fresh := cell{hash: k.home}
+	fresh.setLimit(k.limit)
 	st := k.rule.take(&fresh, now, k.cost)
 	if st.Allowed && k.cost > 0 {
 		s.cells.put(fresh)
 	}
 	return st
+}
+
+// find returns the index of a key's cell, or -1. A cell counted under another limit is made one of this limit first,
+// whatever is decided then: its wait runs from here.
+func (s *shard) find(m *Memory, k *ask, now Instant) int {
+	i := s.cells.find(k.home)
+	if i >= 0 && s.cells.cells[i].limit() != k.limit {
+		m.adopt(&s.cells.cells[i], k, now)
+	}
+	return i
 }
 
 func (s *shard) takeLog(k *ask, now Instant) Status {
@@ -116,7 +129,7 @@ func (s *shard) span(k *ask, now Instant) (taken, until Instant) {
 	}
 }
 
-func (s *shard) give(k *ask, reservation uint64, now Instant) {
+func (s *shard) give(m *Memory, k *ask, reservation uint64, now Instant) {
 	h, known := s.held[reservation]
 	if !known {
 		return
@@ -133,7 +146,7 @@ func (s *shard) give(k *ask, reservation uint64, now Instant) {
 		s.setLog(k, k.rule.log.Give(before, now, h.taken, units), count)
 		return
 	}
-	i := s.cells.find(k.home)
+	i := s.find(m, k, now)
 	if i < 0 {
 		return
 	}

@@ -4,7 +4,7 @@ package ratelimit
 type cell struct {
 	hash  uint64  // of policy and key; 0 marks a free cell
 	until Instant // from then on the key is untouched again and may be dropped
-	a, b  int64   // the rest of the algorithm's state
+	a, b  int64   // the rest of the algorithm's state, and the number of its limit
 }
 
 // table is a hash table of cells with linear probing. The zero value is empty. It has its own code and is not a map

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 )
 
 // NewPolicy checks p and prepares its arithmetic.
@@ -16,17 +17,20 @@ func NewPolicy(p Policy) (*Policy, error) {
 
 // rule is a policy made ready: the arithmetic of its algorithm, and what its headers always say.
 type rule struct {
+	limit     Limit
 	algorithm Algorithm
 	bucket    Bucket // and the leaky one
 	window    Window
 	log       Log
 	counter   Counter
 
+	number atomic.Pointer[limitNumber] // in the Memory that asked last
+
 	advert string // its member of RateLimit-Policy: "user";q=10;w=5
 }
 
 func newRule(p *Policy) *rule {
-	r := &rule{algorithm: p.Limit.Algorithm, advert: advert(p)}
+	r := &rule{limit: p.Limit, algorithm: p.Limit.Algorithm, advert: advert(p)}
 	switch p.Limit.Algorithm {
 	case TokenBucket, LeakyBucket:
 		r.bucket = p.Limit.Bucket()

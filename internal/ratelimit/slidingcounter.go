@@ -77,6 +77,17 @@ func (c Counter) Give(s CounterState, now, taken Instant, units int64) CounterSt
 	return s
 }
 
+// Adopt takes over what was counted under another limit: units taken stay taken, at most a quota of them. Under another
+// Period they are all taken as of now.
+func (c Counter) Adopt(s CounterState, from Counter, now Instant) CounterState {
+	s = from.current(s, now)
+	if from.Period != c.Period {
+		s = CounterState{Start: now - now%Instant(c.Period), Now: s.Before + s.Now}
+	}
+	s.Now, s.Before = min(s.Now, c.Quota), min(s.Before, c.Quota)
+	return s
+}
+
 // current moves the state on to the window that now falls in.
 func (c Counter) current(s CounterState, now Instant) CounterState {
 	next := s.Start + Instant(c.Period)

@@ -91,6 +91,21 @@ func (b Bucket) Give(s BucketState, now Instant, tokens int64) BucketState {
 	return s
 }
 
+// Adopt takes over what was counted under another limit: tokens taken stay taken, a token begun counting as whole, but
+// at most those of a full bucket, so nobody waits longer than this one needs to fill.
+func (b Bucket) Adopt(s BucketState, from Bucket, now Instant) BucketState {
+	missing := from.ticks - from.there(s, now)
+	if b.Unit != from.Unit || b.Micro != from.Micro { // a tick is another
+		missing = min(ceilDiv(missing, from.Unit), b.Capacity) * b.Unit
+	}
+	missing = min(missing, b.ticks)
+	if missing == 0 {
+		return BucketState{}
+	}
+	micros := ceilDiv(missing, b.Micro)
+	return BucketState{Full: now + Instant(micros), Early: micros*b.Micro - missing}
+}
+
 // there is what the bucket holds, in ticks.
 func (b Bucket) there(s BucketState, now Instant) int64 {
 	if s.Full <= now {
