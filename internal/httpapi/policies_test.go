@@ -1,10 +1,19 @@
 package httpapi_test
 
 import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"example.com/bankapi/internal/httpapi"
+	"example.com/bankapi/internal/openapitest"
 	"example.com/bankapi/internal/ratelimit/policyfile"
 )
 
@@ -29,5 +38,112 @@ func TestTheBuiltInFileFitsTheRouter(t *testing.T) {
 	t.Parallel()
 	if _, err := policyfile.Open("", httpapi.Routes()); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestPlansChangeNumbersNotCode(t *testing.T) {
+	t.Parallel()
+	b := openBank(t)
+	for plan, want := range map[string]string{
+		"free":       `"user";q=10;w=5, "ip";q=300;w=3, "daily";q=10000;w=86400`,
+		"pro":        `"user";q=100;w=5, "ip";q=300;w=3, "daily";q=100000;w=86400`,
+		"enterprise": `"ip";q=300;w=3, "user";q=1000;w=5`,
+	} {
+		ada := b.somebody()
+		if _, err := b.pool.Exec(t.Context(), "UPDATE users SET plan = $1 WHERE email = $2", plan, ada.email); err != nil {
+			t.Fatal(err)
+		}
+		got := ada.logIn().must(http.StatusOK, "GET", "/accounts", "")
+		wantHeader(t, got, "RateLimit-Policy", want)
+		if _, daily := ada.logIn().left()["daily"]; daily == (plan == "enterprise") {
+			t.Errorf("plan %s: GET /limits shows daily: %v", plan, daily)
+		}
+	}
+}
+
+// TestDailyQuota is G9 through the real handler: used up, it comes back at midnight UTC and not a day later.
+func TestDailyQuota(t *testing.T) {
+	t.Parallel()
+	b := openBank(t, func(d *httpapi.Deps) { d.Limits = limits(t, "quota: 10000, period: 24h", "quota: 3, period: 24h") })
+	ada := b.somebody()
+	b.clock.Advance(12*time.Hour - 30*time.Second) // 23:59:30
+	ada.address = "10.0.0.9"
+	for range 3 {
+		ada.must(http.StatusOK, "GET", "/me", "")
+	}
+	refused := ada.do("GET", "/me", "")
+	p := wantProblem(t, refused, http.StatusTooManyRequests, "#quota-exceeded")
+	if diff := cmp.Diff([]string{"daily"}, p.Violated); diff != "" {
+		t.Error(diff)
+	}
+	wantHeader(t, refused, "Retry-After", "30")
+	if got := ada.left(); got["user"] != 7 || got["daily"] != 0 {
+		t.Errorf("got %v left, want 7 of user, which was not charged, and none of daily", got)
+	}
+	b.clock.Advance(30*time.Second - time.Microsecond)
+	wantHeader(t, ada.do("GET", "/me", ""), "Retry-After", "1")
+	b.clock.Advance(time.Microsecond)
+	ada.must(http.StatusOK, "GET", "/me", "")
+}
+
+func TestWhoIsExemptIsNotCounted(t *testing.T) {
+	t.Parallel()
+	b := openBank(t)
+	ada, grace := b.somebody(), b.somebody()
+	me := into[struct{ ID string }](t, ada.must(http.StatusOK, "GET", "/me", ""))
+	deps := b.deps
+	deps.Limits = limits(t, "addresses: []", "addresses: [198.51.100.0/24]", "principals: []", "principals: ["+me.ID+"]")
+	b.handler = httpapi.New(deps)
+
+	for range 15 { // more than user allows
+		wantHeader(t, ada.must(http.StatusOK, "GET", "/me", ""), "RateLimit-Policy", `"ip";q=300;w=3`)
+	}
+	grace.address = "198.51.100.7"
+	wantHeader(t, grace.must(http.StatusOK, "GET", "/me", ""), "RateLimit-Policy", `"user";q=10;w=5, "daily";q=10000;w=86400`)
+	ada.address = grace.address
+	nothing := ada.send(ada.request("GET", "/me", nil), openapitest.LimitsUnknown)
+	if nothing.Status != http.StatusOK || nothing.Header.Get("RateLimit") != "" {
+		t.Errorf("exempt twice over: %s %v", nothing, nothing.Header)
+	}
+	wrong := ada.do("POST", "/sessions", credentials(ada.email, "not-the-right-password"))
+	wantHeader(t, wrong, "RateLimit-Policy", `"login-ip";q=20;w=900`) // nobody is exempt from this
+}
+
+// TestAnExchangedFileKeepsWhatWasUsed is CASES 14: six are used; the new limit of 8 has 2 left, not 8.
+func TestAnExchangedFileKeepsWhatWasUsed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "limits.yaml")
+	write := func(burst string) {
+		text := strings.Replace(string(policyfile.DefaultFile()), "burst: 10,", "burst: "+burst+",", 1)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("10")
+	live, err := policyfile.Open(path, httpapi.Routes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := openBank(t, func(d *httpapi.Deps) { d.Limits = live })
+	signal := make(chan os.Signal)
+	b.run(func(ctx context.Context) error { live.Watch(ctx, b.deps.Log, signal); return nil })
+
+	ada := b.somebody()
+	for range 6 {
+		ada.must(http.StatusOK, "GET", "/me", "")
+	}
+	write("8")
+	signal <- syscall.SIGHUP
+	signal <- syscall.SIGHUP // taken when the first was worked on
+	wantHeader(t, ada.must(http.StatusOK, "GET", "/me", ""), "X-RateLimit-Limit", "8")
+	if got := ada.left()["user"]; got != 1 {
+		t.Errorf("%d left, want 1", got)
+	}
+	write("0")
+	signal <- syscall.SIGHUP
+	signal <- syscall.SIGHUP
+	wantHeader(t, ada.must(http.StatusOK, "GET", "/me", ""), "X-RateLimit-Limit", "8")
+	if log := b.log.String(); !strings.Contains(log, `"field":"policies.user.burst"`) {
+		t.Errorf("the log does not name the fault: %s", log)
 	}
 }
