@@ -1,13 +1,14 @@
 package redisstore
 
 import (
+	"errors"
 	"math"
 	"time"
 
 	"example.com/bankapi/internal/ratelimit"
 )
 
-// batch is the claims of one call as the script takes them: those of one policy and key are one sum.
+// batch is the claims of one call as the scripts take them: those of one policy and key are one sum.
 type batch struct {
 	sums []sum
 	of   []int // the sum of each claim
@@ -19,6 +20,7 @@ type sum struct {
 	limit    ratelimit.Limit
 	cost     int64
 	reserves []reserve
+	status   ratelimit.Status // the answer
 }
 
 // reserve is units that may be given back under a key of their own.
@@ -79,11 +81,11 @@ func (s *Store) packGives(claims []ratelimit.Claim) *batch {
 	return b
 }
 
-// arguments are KEYS and ARGV of the script.
-func (b *batch) arguments(command string, clock any) (keys []string, args []any) {
+// arguments are KEYS and ARGV of stage.lua.
+func (b *batch) arguments(clock any, command string) (keys []string, args []any) {
 	keys = make([]string, 0, 2*len(b.sums))
 	args = make([]any, 0, 3+7*len(b.sums))
-	args = append(args, command, len(b.sums), clock)
+	args = append(args, clock, command, len(b.sums))
 	for i := range b.sums {
 		to := &b.sums[i]
 		a := algorithms[to.limit.Algorithm]
@@ -101,20 +103,27 @@ func (b *batch) arguments(command string, clock any) (keys []string, args []any)
 	return keys, args
 }
 
-// answerSize is how many numbers the script answers per sum.
-const answerSize = 5
-
-// status reads the script's answer.
-func (to *sum) status(answer []int64) ratelimit.Status {
-	return ratelimit.Status{
-		Allowed:   answer[0] == 1,
-		Never:     to.cost > to.limit.Capacity(),
-		Remaining: answer[1],
-		Wait:      micros(answer[2]),
-		Reset:     micros(answer[3]),
-		Oldest:    micros(answer[4]),
+// statuses reads the answer of stage.lua.
+func (b *batch) statuses(answer []int64) error {
+	const size = 5
+	if len(answer) != size*len(b.sums) {
+		return errAnswer
 	}
+	for i := range b.sums {
+		to, own := &b.sums[i], answer[size*i:]
+		to.status = ratelimit.Status{
+			Allowed:   own[0] == 1,
+			Never:     to.cost > to.limit.Capacity(),
+			Remaining: own[1],
+			Wait:      micros(own[2]),
+			Reset:     micros(own[3]),
+			Oldest:    micros(own[4]),
+		}
+	}
+	return nil
 }
+
+var errAnswer = errors.New("the script answered too few numbers or too many")
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 

@@ -12,8 +12,13 @@ import (
 	"example.com/bankapi/internal/ratelimit"
 )
 
-// The script, in the order in which Redis reads it.
+// The scripts, in the order in which Redis reads them.
 var (
+	//go:embed lua/common.lua
+	commonSource string
+	//go:embed lua/buckets.lua
+	bucketsSource string
+
 	//go:embed lua/head.lua
 	headSource string
 	//go:embed lua/bucket.lua
@@ -27,7 +32,8 @@ var (
 	//go:embed lua/stage.lua
 	stageSource string
 
-	script = redis.NewScript(headSource + bucketSource + windowSource + counterSource + logSource + stageSource)
+	bucketsScript = redis.NewScript(commonSource + bucketsSource)
+	stageScript   = redis.NewScript(commonSource + headSource + bucketSource + windowSource + counterSource + logSource + stageSource)
 )
 
 // DefaultPrefix begins every key where Options name no other.
@@ -42,6 +48,7 @@ type Store struct {
 	client redis.UniversalClient
 	prefix string
 	split  bool // owners live on different nodes
+	line   line
 
 	now func() time.Time // a test's clock; nil for the server's
 }
@@ -56,7 +63,7 @@ type Options struct {
 // New returns a store on a client. Open makes a client with the right settings; another one should have
 // ContextTimeoutEnabled, so that a check ends in time, and no retries, so that a claim is not charged twice.
 func New(client redis.UniversalClient, o Options) *Store {
-	s := &Store{client: client, prefix: o.Prefix}
+	s := &Store{client: client, prefix: o.Prefix, line: line{client: client}}
 	if s.prefix == "" {
 		s.prefix = DefaultPrefix
 	}
@@ -136,15 +143,19 @@ func (s *Store) decide(ctx context.Context, command string, claims []ratelimit.C
 		return nil
 	}
 	b := s.pack(claims)
-	answer, err := s.run(ctx, command, b).Int64Slice()
+	run, read := s.stage(command), (*batch).statuses
+	if command == "take" && b.onlyBuckets() {
+		run, read = s.buckets, (*batch).bucketStatuses
+	}
+	answer, err := run(ctx, b).Int64Slice()
+	if err == nil {
+		err = read(b, answer)
+	}
 	if err != nil {
 		return fmt.Errorf("redis limits: %s: %w", command, err)
 	}
-	if len(answer) != answerSize*len(b.sums) {
-		return fmt.Errorf("redis limits: %s: %d numbers for %d claims", command, len(answer), len(b.sums))
-	}
-	for i, sum := range b.of {
-		out[i] = b.sums[sum].status(answer[answerSize*sum:])
+	for i, n := range b.of {
+		out[i] = b.sums[n].status
 	}
 	return nil
 }
@@ -154,18 +165,29 @@ func (s *Store) give(ctx context.Context, claims []ratelimit.Claim) error {
 	if len(b.sums) == 0 {
 		return nil
 	}
-	if err := s.run(ctx, "give", b).Err(); err != nil && !errors.Is(err, redis.Nil) {
+	if err := s.stage("give")(ctx, b).Err(); err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("redis limits: give: %w", err)
 	}
 	return nil
 }
 
-// run sends the script by its digest, and in full where the server does not know it.
-func (s *Store) run(ctx context.Context, command string, b *batch) *redis.Cmd {
-	clock := any("")
-	if s.now != nil {
-		clock = s.now().UnixMicro()
+// stage and buckets send a script by its digest, and in full where the server does not know it.
+func (s *Store) stage(command string) func(context.Context, *batch) *redis.Cmd {
+	return func(ctx context.Context, b *batch) *redis.Cmd {
+		keys, args := b.arguments(s.clock(), command)
+		return s.line.run(ctx, stageScript, keys, args)
 	}
-	keys, args := b.arguments(command, clock)
-	return script.Run(ctx, s.client, keys, args...)
+}
+
+func (s *Store) buckets(ctx context.Context, b *batch) *redis.Cmd {
+	keys, args := b.bucketArguments(s.clock())
+	return s.line.run(ctx, bucketsScript, keys, args)
+}
+
+// clock is what the scripts are told of the time.
+func (s *Store) clock() any {
+	if s.now == nil {
+		return ""
+	}
+	return s.now().UnixMicro()
 }

@@ -8,17 +8,9 @@ function make.bucket()
     if c.full <= now then
       c.full, c.early = 0, 0
     elseif limit ~= c.limit then
-      bucket.adapt(c, string.match(limit, '^(%d+) (%d+) (%d+)$'))
+      c.full, c.early = adapt(c.full, c.early, limit, c.limit)
+      c.adapted = true
     end
-  end
-
-  -- adapt takes over what was counted under another limit: what was consumed stays consumed, at most the new capacity.
-  function bucket.adapt(c, capacity, unit, micro)
-    local missing = min((c.full - now) * micro - c.early, capacity * unit)
-    if tonumber(unit) ~= c.unit or tonumber(micro) ~= c.micro then missing = ceil(missing / unit) * c.unit end
-    missing = min(missing, c.capacity * c.unit)
-    local micros = ceil(missing / c.micro)
-    c.full, c.early = now + micros, micros * c.micro - missing
   end
 
   function bucket.decide(c)
@@ -33,18 +25,20 @@ function make.bucket()
 
   function bucket.ages(c) return till(c.full), 0 end
 
+  function bucket.save(c) write(c.key, c.full, c.full, c.early, 0, c.limit) end
+
   function bucket.take(c)
     if c.full <= now then c.full, c.early = now, 0 end
     local ticks = c.cost * c.unit - c.early
     local micros = ceil(max(ticks, 0) / c.micro)
     c.full, c.early = c.full + micros, micros * c.micro - ticks
-    write(c, c.full, c.full, c.early, 0)
+    bucket.save(c)
   end
 
   function bucket.give(c, taken, units)
     local ticks = c.early + min(units, c.capacity) * c.unit
     c.full, c.early = c.full - floor(ticks / c.micro), ticks % c.micro
-    if c.full <= now then call('DEL', c.key) else write(c, c.full, c.full, c.early, 0) end
+    if c.full <= now then call('DEL', c.key) else bucket.save(c) end
   end
 
   function bucket.span(c) return now, now + ceil(c.capacity * c.unit / c.micro) end

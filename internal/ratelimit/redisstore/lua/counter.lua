@@ -21,18 +21,29 @@ function make.counter()
     return quotient + part, rest
   end
 
-  function counter.load(c)
-    local limit
-    c.start, c.before, c.current, limit = read(c)
-    if limit ~= c.limit and tonumber(string.match(limit, '^%d+ (%d+)')) ~= c.unit then
-      c.start, c.before, c.current = now - now % c.unit, 0, c.before + c.current
-    end
-    local next = c.start + c.unit
-    if now >= next + c.unit then
-      c.start, c.before, c.current = now - now % c.unit, 0, 0
+  -- move goes on to the window that now falls in.
+  local function move(c, unit)
+    local next = c.start + unit
+    if now >= next + unit then
+      c.start, c.before, c.current = now - now % unit, 0, 0
     elseif now >= next then
       c.start, c.before, c.current = next, c.current, 0
     end
+  end
+
+  function counter.load(c)
+    local limit
+    c.start, c.before, c.current, limit = read(c)
+    if limit ~= c.limit then counter.adapt(c, tonumber(string.match(limit, '^%d+ (%d+)'))) end
+    move(c, c.unit)
+  end
+
+  -- adapt takes over what was counted under another limit, at most a quota of it; under another period, as of now.
+  function counter.adapt(c, unit)
+    move(c, unit)
+    if unit ~= c.unit then c.start, c.before, c.current = now - now % c.unit, 0, c.before + c.current end
+    c.before, c.current = min(c.before, c.capacity), min(c.current, c.capacity)
+    c.adapted = c.before + c.current > 0
   end
 
   -- room is the instant from which the cost fits: in this window, or in the next.
@@ -62,11 +73,11 @@ function make.counter()
     return 0, 0
   end
 
-  local function save(c) write(c, counter.untouched(c), c.start, c.before, c.current) end
+  function counter.save(c) write(c.key, counter.untouched(c), c.start, c.before, c.current, c.limit) end
 
   function counter.take(c)
     c.current = c.current + c.cost
-    save(c)
+    counter.save(c)
   end
 
   function counter.give(c, taken, units)
@@ -75,7 +86,7 @@ function make.counter()
     elseif taken >= c.start - c.unit then
       c.before = c.before - min(units, c.before)
     end
-    if c.before == 0 and c.current == 0 then call('DEL', c.key) else save(c) end
+    if c.before == 0 and c.current == 0 then call('DEL', c.key) else counter.save(c) end
   end
 
   function counter.span(c) return c.start + c.unit - 1, c.start + 2 * c.unit end

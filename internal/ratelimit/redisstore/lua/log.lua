@@ -46,7 +46,7 @@ function make.log()
     call('ZREMRANGEBYSCORE', c.key, 0, c.gone)
     call('ZREMRANGEBYSCORE', c.key, at, at)
     if c.used == 0 then call('DEL', c.key) return end
-    if units > 0 then call('ZADD', c.key, at, string.format('%.0f:%.0f', at, units)) end
+    if units > 0 then call('ZADD', c.key, at, string.format('%d:%d', at, units)) end
     call('ZADD', c.key, -c.used, 'used')
     call('PEXPIREAT', c.key, ending(c.newest + c.unit))
   end

@@ -4,7 +4,7 @@ local function algorithm(name)
   return algorithms[name]
 end
 
-local command, count = ARGV[1], tonumber(ARGV[2])
+local command, count = ARGV[2], tonumber(ARGV[3])
 local claims, key, arg = {}, count, 3 + 6 * count
 for i = 1, count do
   local a = 6 * i - 3
@@ -51,8 +51,10 @@ for i, c in ipairs(claims) do
     out[n + 3], out[n + 4] = c.algorithm.ages(c)
     for j = 1, c.reservations do
       local taken, stop = c.algorithm.span(c)
-      write(c[j], stop, c[j].held + c[j].units, taken, stop)
+      write(c[j].key, stop, c[j].held + c[j].units, taken, stop, '')
     end
+  elseif c.adapted then -- what was said of the wait holds from here
+    c.algorithm.save(c)
   elseif call('PTTL', c.key) == -1 then -- its end was lost (PERSIST, a restore): it heals here
     call('PEXPIREAT', c.key, ending(c.algorithm.untouched(c)))
   end

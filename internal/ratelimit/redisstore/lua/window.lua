@@ -7,8 +7,11 @@ function make.window()
   function window.load(c)
     local _, limit
     c.stop, c.used, _, limit = read(c)
-    if limit ~= c.limit then c.stop = min(c.stop, ending_of(c, now)) end -- the period may be shorter now
-    if c.stop <= now then c.stop, c.used = ending_of(c, now), 0 end
+    if c.stop <= now then
+      c.stop, c.used = ending_of(c, now), 0
+    elseif limit ~= c.limit then -- the period may be shorter now
+      c.stop, c.used, c.adapted = min(c.stop, ending_of(c, now)), min(c.used, c.capacity), true
+    end
   end
 
   function window.decide(c)
@@ -24,15 +27,17 @@ function make.window()
     return left, left
   end
 
+  function window.save(c) write(c.key, c.stop, c.stop, c.used, 0, c.limit) end
+
   function window.take(c)
     c.used = c.used + c.cost
-    write(c, c.stop, c.stop, c.used, 0)
+    window.save(c)
   end
 
   function window.give(c, taken, units)
     if ending_of(c, taken) ~= c.stop or c.used == 0 then return end
     c.used = c.used - min(units, c.used)
-    if c.used == 0 then call('DEL', c.key) else write(c, c.stop, c.stop, c.used, 0) end
+    if c.used == 0 then call('DEL', c.key) else window.save(c) end
   end
 
   function window.span(c) return c.stop - 1, c.stop end
