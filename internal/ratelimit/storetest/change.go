@@ -79,6 +79,10 @@ var changes = []change{
 	{"a day to a second", bucket(1000, 24*time.Hour, 1000), bucket(3, time.Second, 3), 500, 0, time.Second},
 	{"shorter window", window(10, 24*time.Hour), window(10, time.Second), 7, 3, time.Second},
 	{"smaller window", window(10, time.Hour), window(5, time.Hour), 7, 0, time.Hour},
+	{"a window to a day", window(10, 30*24*time.Hour), day(10), 7, 3, 24 * time.Hour},
+	{"a month to a day", month(10), day(10), 7, 3, 24 * time.Hour},
+	{"a day to an hour", day(10), window(10, time.Hour), 7, 3, time.Hour},
+	{"a smaller day", day(10), day(5), 7, 0, 24 * time.Hour},
 	{"shorter log", log(5, time.Hour), log(5, time.Minute), 4, 1, time.Minute},
 	{"smaller log", log(5, time.Hour), log(3, time.Hour), 4, 0, time.Hour},
 	{"shorter counter", counter(10, time.Hour), counter(10, time.Second), 7, 3, 2 * time.Second},
@@ -99,4 +103,12 @@ func log(quota int64, period time.Duration) ratelimit.Limit {
 
 func counter(quota int64, period time.Duration) ratelimit.Limit {
 	return ratelimit.Limit{Algorithm: ratelimit.SlidingCounter, Quota: quota, Period: period}
+}
+
+func day(quota int64) ratelimit.Limit {
+	return ratelimit.Limit{Algorithm: ratelimit.FixedWindow, Quota: quota, Calendar: ratelimit.Day}
+}
+
+func month(quota int64) ratelimit.Limit {
+	return ratelimit.Limit{Algorithm: ratelimit.FixedWindow, Quota: quota, Calendar: ratelimit.Month}
 }
