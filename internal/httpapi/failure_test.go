@@ -43,8 +43,12 @@ func TestStoreDown(t *testing.T) {
 		}
 		wantHeader(t, got, "RateLimit", "")
 	}
-	for path, policies := range map[string]string{"/sessions": "login-account, login-ip", "/users": "signup-ip"} {
-		got := ask("POST", path, credentials(ada.email, password))
+	for path, policies := range map[string]string{"/sessions": "login-account, login-ip", "/users": "signup-ip", "/password-resets": "password-reset-email"} {
+		body := credentials(ada.email, password)
+		if path == "/password-resets" {
+			body = resetOf(ada.email)
+		}
+		got := ask("POST", path, body)
 		p := wantProblem(t, got, http.StatusServiceUnavailable, "#temporary-reduced-capacity")
 		if joined := strings.Join(p.Violated, ", "); joined != policies {
 			t.Errorf("POST %s: violated %q, want %q", path, joined, policies)

@@ -23,7 +23,7 @@ type policyJSON struct {
 // getLimits shows every policy that concerns the caller and charges none of the caller's own.
 func (a *api) getLimits(w http.ResponseWriter, r *http.Request, caller auth.Principal) error {
 	claims := append(gather(r, []claim{a.userClaim, a.dailyClaim, a.addressClaim, a.anonymousClaim, a.signUpClaim}),
-		a.loginClaims(r, caller.Email)...)
+		append(a.loginClaims(r, caller.Email), a.resetClaim(caller.Email))...)
 	for i := range claims {
 		claims[i].Cost = 0
 	}

@@ -131,7 +131,7 @@ func TestLimitsShowEveryPolicyAndCostNothing(t *testing.T) {
 		Policy    string
 		Remaining int
 	}
-	want := []row{{"user", 9}, {"daily", 9999}, {"ip", 295}, {"anonymous", 19}, {"signup-ip", 19}, {"login-account", 5}, {"login-ip", 20}}
+	want := []row{{"user", 9}, {"daily", 9999}, {"ip", 295}, {"anonymous", 19}, {"signup-ip", 19}, {"login-account", 5}, {"login-ip", 20}, {"password-reset-email", 3}}
 	for i := range 3 {
 		want[2].Remaining = 296 - i
 		got := into[struct{ Data []row }](t, ada.must(http.StatusOK, "GET", "/limits", ""))

@@ -53,6 +53,7 @@ var (
 	outOfRange      = own("amount-out-of-range", http.StatusUnprocessableEntity, "The receiving account cannot hold that much")
 	tooManyAccounts = own("too-many-accounts", http.StatusUnprocessableEntity, "You have as many accounts as one customer may have")
 	tooManyAPIKeys  = own("too-many-api-keys", http.StatusUnprocessableEntity, "You have as many API keys as one customer may have")
+	resetInvalid    = own("reset-token-invalid", http.StatusUnprocessableEntity, "The password reset token is not valid")
 	noFunds         = own("insufficient-funds", http.StatusUnprocessableEntity, "The balance is too low")
 	timedOut        = retry(own("timed-out", http.StatusServiceUnavailable, "The request took too long"), 1)
 
@@ -72,7 +73,7 @@ var (
 var types = []*ProblemType{
 	malformedBody, validation, weakPassword, twoCredentials, keyMissing, keyInvalid, noCredentials, invalidToken, badCredentials, sessionRequired,
 	accountNotFound, transferMissing, apiKeyNotFound, ratesNotFound, emailTaken, keyInUse, keyReused, recipient, sameAccount,
-	currencyUnknown, currencyDiffers, frozen, recipientFrozen, outOfRange, tooManyAccounts, tooManyAPIKeys, noFunds, timedOut, quotaExceeded, reducedCapacity, notFound, methodNotAllowed,
+	currencyUnknown, currencyDiffers, frozen, recipientFrozen, outOfRange, tooManyAccounts, tooManyAPIKeys, resetInvalid, noFunds, timedOut, quotaExceeded, reducedCapacity, notFound, methodNotAllowed,
 	bodyTooLarge, notJSON, internal,
 }
 
@@ -128,6 +129,8 @@ var rows = []struct {
 	{auth.ErrSessionRequired, sessionRequired, "Log in to do this: an API key must not make or end credentials."},
 	{auth.ErrBadCredentials, badCredentials, "No user has this e-mail address and this password."},
 	{auth.ErrBusy, reducedCapacity, "Too many passwords are being checked just now."},
+	{auth.ErrInvalidReset, resetInvalid, "The token is unknown, used or too old. Ask for a new one."},
+	{auth.ErrTooManyResets, reducedCapacity, "Too many mails are on their way just now."},
 	{auth.ErrEmailTaken, emailTaken, "A user with this e-mail address exists. Log in instead."},
 	{auth.ErrInvalidEmail, validation, "The e-mail address is not one that mail can be sent to."},
 	{auth.ErrWeakPassword, weakPassword, "Take at least 15 characters, and not what everybody tries first."},

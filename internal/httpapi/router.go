@@ -36,7 +36,9 @@ func (a *api) router() chi.Router {
 	r.Group(func(r chi.Router) {
 		r.Use(a.limit(a.addressClaim, a.anonymousClaim), a.deadline)
 		r.Get("/rates", a.public(a.getRates, "base"))
-		r.Post("/users", a.public(a.signUp)) // and signup-ip: see users.go
+		r.Post("/users", a.public(a.signUp))                 // and signup-ip: see users.go
+		r.Post("/password-resets", a.public(a.requestReset)) // and password-reset-email
+		r.Post("/password-resets/confirm", a.public(a.confirmReset))
 	})
 
 	// Behind a bearer token and its user's limits. The policy file says what each route costs; what a transfer costs is

@@ -110,7 +110,7 @@ func TestBodiesAreStrictEverywhere(t *testing.T) {
 	t.Parallel()
 	b := openBank(t)
 	ada := b.somebody()
-	for _, path := range []string{"/users", "/sessions", "/accounts", "/api-keys", "/transfers"} {
+	for _, path := range []string{"/users", "/sessions", "/password-resets", "/password-resets/confirm", "/accounts", "/api-keys", "/transfers"} {
 		for _, body := range []string{"[]", "{", "null", `{"a":1}{}`, `{"a":1,"a":2}`, `{"name":"\ud800"}`, `{"name":"\u0000"}`, "\xff"} {
 			got := ada.rested().do("POST", path, body, "Idempotency-Key", "k")
 			wantProblem(t, got, http.StatusBadRequest, "malformed-body")

@@ -27,14 +27,7 @@ func readCredentials(r *http.Request) (email, password string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	email, password = body.text("email", maxEmail), body.secret("password", maxSecret)
-	if email != "" {
-		normal, err := auth.NormalizeEmail(email)
-		if err != nil {
-			body.fault("email", "Must be an e-mail address.")
-		}
-		email = normal
-	}
+	email, password = body.email("email"), body.secret("password", maxSecret)
 	return email, password, body.err()
 }
 

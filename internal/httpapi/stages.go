@@ -10,6 +10,7 @@ type stages struct {
 	member    bool // user and daily; anonymous if the token is not good
 	logIn     bool // login-account, login-ip
 	signUp    bool // signup-ip
+	reset     bool // password-reset-email
 	order     bool // transfers-account, global-transfers
 }
 
@@ -20,10 +21,12 @@ func stagesOf(method, pattern string) stages {
 		return stages{}
 	case "":
 		return stages{address: true}
-	case "/rates":
+	case "/rates", "/password-resets/confirm":
 		return stages{address: true, anonymous: true}
 	case "/users":
 		return stages{address: true, anonymous: true, signUp: true}
+	case "/password-resets":
+		return stages{address: true, anonymous: true, reset: true}
 	case "/sessions":
 		return stages{address: true, logIn: true}
 	}

@@ -78,7 +78,7 @@ func TestCatchesARateLimitOutOfForm(t *testing.T) {
 func TestCatchesAnUnlistedStatus(t *testing.T) {
 	t.Parallel()
 	eachGood(t, func(t *testing.T, good func() exchange) {
-		for _, status := range []int{202, 206, 302, 402, 418, 502} {
+		for _, status := range []int{203, 206, 302, 402, 418, 502} {
 			e := good()
 			e.status = status
 			e.mustFail(t, http.StatusText(status))
