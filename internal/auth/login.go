@@ -80,10 +80,11 @@ func (s *Service) renewHash(ctx context.Context, user User, password string, sto
 }
 
 // openSession opens none if the hash that was verified is no longer the user's: a session must not outlive its password.
+// The new token is known from the start: its first request is not a stranger's.
 func (s *Service) openSession(ctx context.Context, user User, verified phc) (LogIn, error) {
 	token := newToken(Session)
 	_, hash, _ := parseToken(token)
-	now := s.clock()
+	mark, now := s.cache.mark(), s.clock()
 	row := sessionRow{id: id.New(), user: user.ID, passwordHash: verified.String(), created: now, expires: now.Add(SessionLifetime)}
 	err := s.store.insertSession(ctx, row, hash)
 	if errors.Is(err, errNotFound) {
@@ -92,6 +93,8 @@ func (s *Service) openSession(ctx context.Context, user User, verified phc) (Log
 	if err != nil {
 		return LogIn{}, fmt.Errorf("log in: %w", err)
 	}
+	caller := Principal{User: user.ID, Email: user.Email, Plan: user.Plan, Kind: Session, Credential: row.id}
+	s.cache.accept(hash, caller, now, row.expires, mark)
 	return LogIn{Token: token, ExpiresAt: row.expires, User: user}, nil
 }
 
