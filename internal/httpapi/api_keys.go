@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 
 	"example.com/bankapi/internal/auth"
@@ -17,6 +18,10 @@ func (a *api) createAPIKey(w http.ResponseWriter, r *http.Request, caller auth.P
 		return err
 	}
 	key, secret, err := a.Auth.CreateAPIKey(r.Context(), caller, name)
+	if errors.Is(err, auth.ErrInvalidAPIKeyName) {
+		body.fault("name", "Must have 1 to 64 printable characters, not only spaces.")
+		return body.err()
+	}
 	if err != nil {
 		return err
 	}

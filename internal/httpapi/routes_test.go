@@ -139,6 +139,17 @@ func TestBodiesAreStrictEverywhere(t *testing.T) {
 	wantProblem(t, ada.rested().do("POST", "/accounts", `{"currency":"XXX"}`), http.StatusUnprocessableEntity, "currency-unsupported")
 }
 
+func TestAnAPIKeysNameIsToldWhereItIsWrong(t *testing.T) {
+	t.Parallel()
+	ada := openBank(t).somebody()
+	for _, name := range []string{``, `   `, `\u200b`, `\u202e`, `\t`} {
+		p := wantProblem(t, ada.rested().do("POST", "/api-keys", `{"name":"`+name+`"}`), http.StatusBadRequest, "validation-failed")
+		if len(p.Errors) != 1 || p.Errors[0].Pointer != "#/name" {
+			t.Errorf("name %q: faults %v, want one at #/name", name, p.Errors)
+		}
+	}
+}
+
 func TestThereIsAnEndToAccountsAndKeys(t *testing.T) {
 	t.Parallel()
 	b := openBank(t)
