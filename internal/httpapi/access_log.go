@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -25,7 +23,7 @@ func (a *api) log(next http.Handler) http.Handler {
 		route := routeOf(r)
 		a.Metrics.Request(route, r.Method, x.status, took)
 		level := slog.LevelInfo
-		if x.failure != nil && !errors.Is(x.failure, context.Canceled) {
+		if x.failure != nil && r.Context().Err() == nil { // a client that hangs up must not wake anybody
 			level = slog.LevelError
 		}
 		if !a.Log.Enabled(r.Context(), level) {

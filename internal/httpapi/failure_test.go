@@ -61,6 +61,29 @@ func TestStoreDown(t *testing.T) {
 	}
 }
 
+// patientStore answers only when its caller has had enough.
+type patientStore struct{ ratelimit.Store }
+
+func (patientStore) Take(ctx context.Context, _ []ratelimit.Claim, _ []ratelimit.Status) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A client that hangs up in time can end any request in a 503. Nobody has to be told of that at night.
+func TestAClientThatHangsUpIsNoErrorOfOurs(t *testing.T) {
+	t.Parallel()
+	b := openBank(t)
+	b.deps.Limiter.Default = &ratelimit.Backend{Name: "redis", Store: patientStore{}}
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	c := b.from("198.51.100.7")
+	got := c.send(c.request("POST", "/sessions", strings.NewReader(credentials("ada@example.com", password))).WithContext(gone), openapitest.LimitsUnknown)
+	wantProblem(t, got, http.StatusServiceUnavailable, "#temporary-reduced-capacity")
+	if log := b.log.String(); !strings.Contains(log, `"status":503`) || strings.Contains(log, `"ERROR"`) || strings.Contains(log, `"WARN"`) {
+		t.Errorf("want one line of level INFO, log is %s", log)
+	}
+}
+
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	b := openBank(t, func(d *httpapi.Deps) {
