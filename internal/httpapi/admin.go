@@ -7,17 +7,20 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// NewAdmin returns what operators see: metrics, the audit of the ledger, profiles. It asks for no credentials, so it
+// NewAdmin returns what operators see: metrics, the audit of the ledger, the limits as they stand, profiles. It asks for no credentials, so it
 // belongs on a listener that only the machine itself, or its operators' network, can reach.
 func NewAdmin(d Deps) http.Handler {
 	a := newAPI(d)
 	r := chi.NewRouter()
-	r.Use(a.begin, a.recover, a.secure)
+	r.Use(a.begin, a.recover, a.secure, capBody)
 	r.NotFound(a.page(a.notFound))
 	r.MethodNotAllowed(a.page(a.methodNotAllowed))
 
 	r.Method(http.MethodGet, "/metrics", d.Metrics.Handler())
 	r.Get("/integrity", a.page(a.integrity))
+	r.Post("/ratelimit/explain", a.page(a.explain))
+	r.Get("/ratelimit/keys/{policy}/{owner}", a.page(a.inspectKey))
+	r.Delete("/ratelimit/keys/{policy}/{owner}", a.page(a.resetKey))
 	r.Get("/debug/pprof/*", pprof.Index)
 	r.Get("/debug/pprof/cmdline", pprof.Cmdline)
 	r.Get("/debug/pprof/profile", pprof.Profile)

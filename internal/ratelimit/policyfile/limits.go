@@ -47,6 +47,22 @@ func (l *Limits) Plan(name string) *Plan {
 	return &l.base
 }
 
+// Named returns a policy by its name, with the numbers of a plan; nil if there is none or it is unlimited.
+func (l *Limits) Named(name, plan string) *ratelimit.Policy {
+	switch name {
+	case "user":
+		return l.Plan(plan).User
+	case "daily":
+		return l.Plan(plan).Daily
+	}
+	for _, s := range stages {
+		if s.name == name {
+			return *s.at(&l.Policies)
+		}
+	}
+	return nil
+}
+
 // Costs returns what a request to a route costs. HEAD costs as GET does.
 func (l *Limits) Costs(method, pattern string) Costs {
 	if method == http.MethodHead {
