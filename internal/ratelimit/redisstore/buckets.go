@@ -21,13 +21,13 @@ func (b *batch) onlyBuckets() bool {
 // bucketArguments are KEYS and ARGV of buckets.lua.
 func (b *batch) bucketArguments(clock any) (keys []string, args []any) {
 	keys = make([]string, len(b.sums))
-	args = make([]any, 0, 1+4*len(b.sums))
+	args = make([]any, 0, 1+2*len(b.sums))
 	args = append(args, clock)
 	for i := range b.sums {
 		to := &b.sums[i]
 		capacity, unit, micro := bucketNumbers(to.limit)
 		keys[i] = to.key
-		args = append(args, to.cost*unit, (capacity-to.cost)*unit, micro, limitText(capacity, unit, micro))
+		args = append(args, to.cost, limitText(capacity, unit, micro))
 	}
 	return keys, args
 }
