@@ -35,7 +35,8 @@ Examples:
   bankapi serve --listen 127.0.0.1:0                on a free port, which is printed
   DATABASE_URL=postgres://bank@db/bank REDIS_URL=redis://cache bankapi serve --demo off
   bankapi migrate status                            how far the schema has come
-  bankapi verify                                    audit the ledger; also while the bank runs`
+  bankapi verify                                    audit the ledger; also while the bank runs
+  bankapi limits explain POST /transfers --user usr_...   which limits a request meets, and what they would answer`
 
 // cli is the grammar of the command line.
 type cli struct {
@@ -45,6 +46,7 @@ type cli struct {
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database schema up or down. Serve does the former by itself."`
 	Seed        seedCommand        `cmd:"" help:"Add the demo users, their accounts and payroll's API key. What is there stays."`
 	Verify      verifyCommand      `cmd:"" help:"Audit the whole ledger; exit 1 if it does not add up."`
+	Limits      limitsCommand      `cmd:"" help:"Show and check the policy file; explain, inspect and reset the limits of a running bank."`
 	Simulate    simulateCommand    `cmd:"" help:"Show what limits do: the lesson's experiments, or traffic of your own."`
 	Capacity    capacityCommand    `cmd:"" help:"Work out what a load needs, what the database can carry and where to set the global limit."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask the bank on --listen whether it can serve; exit 1 if not. For containers."`
@@ -65,7 +67,7 @@ func run(ctx context.Context, args []string, lookUp func(string) (string, bool),
 	parser, err := kong.New(&line,
 		kong.Name("bankapi"), kong.Description(description),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exit = code }),
-		kong.Groups{"database": "Database:", "http": "HTTP:", "limits": "Limits and demo data:", "log": "Log:"},
+		kong.Groups{"database": "Database:", "http": "HTTP:", "limits": "Limits and demo data:", "mail": "Mail:", "log": "Log:"},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		environmentFrom(lookUp), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
