@@ -2,16 +2,29 @@ package ratelimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
 // Backend is a store, and how long a request may wait for it.
 type Backend struct {
-	Name   string // in metrics and logs: memory, redis, postgres
-	Store  Store
-	Budget time.Duration // 0: 50 ms
+	Name    string // in metrics and logs: memory, redis, postgres
+	Store   Store
+	Budget  time.Duration // 0: 50 ms
+	Breaker Breaker       // nil: the store is asked whatever came of it before; package breaker has one
 }
+
+// Breaker spares a store that does not answer further calls, and their callers the wait. It is safe for concurrent use,
+// and each Backend has its own.
+type Breaker interface {
+	// Ask reports whether the store may be asked. If so, done is called once with what came of it; an error that is
+	// context.Canceled says nothing about the store, only that the caller left.
+	Ask() (done func(error), ok bool)
+}
+
+// errAway is returned instead of asking a store that its breaker takes for away.
+var errAway = errors.New("ratelimit: the store is known to be away")
 
 const defaultBudget = 50 * time.Millisecond
 
@@ -44,6 +57,24 @@ func (b *Backend) within(ctx context.Context, out []Status, call func(context.Co
 	if _, local := b.Store.(*Memory); local {
 		return call(ctx, out)
 	}
+	if b.Breaker == nil {
+		return b.timed(ctx, out, call)
+	}
+	done, ok := b.Breaker.Ask()
+	if !ok {
+		return errAway
+	}
+	err := b.timed(ctx, out, call)
+	if err != nil && ctx.Err() != nil {
+		done(context.Canceled)
+	} else {
+		done(err)
+	}
+	return err
+}
+
+// timed is within for a store that can block.
+func (b *Backend) timed(ctx context.Context, out []Status, call func(context.Context, []Status) error) error {
 	budget := b.Budget
 	if budget == 0 {
 		budget = defaultBudget

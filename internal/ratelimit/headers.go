@@ -160,8 +160,11 @@ func (d *Decision) effectiveWindow(i int) int64 {
 	case st.Wait > 0:
 		return seconds(st.Wait)
 	case p.Limit.bucket():
-		b := &p.ready().bucket
-		return secondsOf(ceilDiv(st.Remaining*b.Unit, b.Micro))
+		b, left := &p.ready().bucket, st.Remaining
+		if st.Local { // only a part of what flows in is for this process
+			left = min(left*max(d.instances, 1), b.Capacity)
+		}
+		return secondsOf(ceilDiv(left*b.Unit, b.Micro))
 	case st.Oldest > 0:
 		return seconds(st.Oldest)
 	}

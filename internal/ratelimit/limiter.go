@@ -14,6 +14,9 @@ type Limiter struct {
 	Backends map[string]*Backend // where those named are counted instead; by policy name
 	Observer Observer            // nil: nobody
 	Now      func() time.Time    // dates decisions; nil: time.Now. Stores have their own clock
+
+	Local     *Memory // counts for policies that Share while their store is away; nil: they admit everybody
+	Instances int     // among which a limit is then divided; 0: 1
 }
 
 // Take charges all claims, or none if any is refused. It returns within the budgets of the stores concerned,
@@ -71,7 +74,7 @@ func (l *Limiter) blank(claims []Claim) Decision {
 	if now == nil {
 		now = time.Now
 	}
-	return Decision{Claims: claims, Statuses: make([]Status, len(claims)), At: now()}
+	return Decision{Claims: claims, Statuses: make([]Status, len(claims)), At: now(), instances: l.instances()}
 }
 
 // ask puts a part of the claims to its store, and reports whether all of it is allowed.
@@ -81,7 +84,7 @@ func (l *Limiter) ask(ctx context.Context, d *Decision, p *part, question questi
 		out = make([]Status, len(p.claims))
 	}
 	if err := question(p.backend, ctx, p.claims, out); err != nil {
-		l.failed(ctx, p, err, out)
+		l.failed(ctx, p, err, out, question)
 	}
 	allowed := true
 	for i := range out {
@@ -92,14 +95,24 @@ func (l *Limiter) ask(ctx context.Context, d *Decision, p *part, question questi
 }
 
 // failed answers for a store that did not.
-func (l *Limiter) failed(ctx context.Context, p *part, err error, out []Status) {
+func (l *Limiter) failed(ctx context.Context, p *part, err error, out []Status, question question) {
 	gone := ctx.Err() != nil
-	if !gone && l.Observer != nil {
-		l.Observer.StoreFailed(p.backend.Name, err)
+	if !gone {
+		l.storeFailed(p.backend, err)
 	}
 	for i := range out {
 		open := p.claims[i].Policy != nil && p.claims[i].Policy.OnFailure == FailOpen
 		out[i] = Status{Unknown: true, Allowed: open && !gone}
+	}
+	if !gone {
+		l.askShare(ctx, p.claims, out, question)
+	}
+}
+
+// storeFailed tells of a call that failed. One that a breaker did not let through was none.
+func (l *Limiter) storeFailed(b *Backend, err error) {
+	if l.Observer != nil && !errors.Is(err, errAway) {
+		l.Observer.StoreFailed(b.Name, err)
 	}
 }
 
@@ -107,70 +120,45 @@ func (l *Limiter) failed(ctx context.Context, p *part, err error, out []Status) 
 func (l *Limiter) undo(ctx context.Context, d *Decision, charged []part) {
 	for i := range charged {
 		p := &charged[i]
-		if d.Statuses[p.at(0)].Unknown {
-			continue // it failed open
+		statuses := make([]Status, len(p.claims))
+		for j := range statuses {
+			st := &d.Statuses[p.at(j)]
+			if statuses[j] = *st; !st.Unknown {
+				st.Remaining += p.claims[j].Cost
+			}
 		}
-		l.give(ctx, p.backend, p.claims)
-		for j := range p.claims {
-			d.Statuses[p.at(j)].Remaining += p.claims[j].Cost
-		}
+		l.giveBack(ctx, p.claims, statuses, nil)
 	}
 }
 
-// give returns claims to their store. It runs even when the request is over; a failure leaves them charged.
-func (l *Limiter) give(ctx context.Context, b *Backend, claims []Claim) {
-	err := b.give(context.WithoutCancel(ctx), claims)
-	if err != nil && l.Observer != nil {
-		l.Observer.StoreFailed(b.Name, err)
-	}
-}
-
-// part is the claims that one store counts.
-type part struct {
-	backend *Backend
-	claims  []Claim
-	index   []int // where they stand among all claims; nil: they are all
-}
-
-func (p *part) at(i int) int {
-	if p.index == nil {
-		return i
-	}
-	return p.index[i]
-}
-
-// parts sorts claims by store, in the order in which the stores are first named.
-func (l *Limiter) parts(parts []part, claims []Claim) []part {
-	if len(claims) == 0 {
-		return parts
-	}
-	first := l.backend(&claims[0])
-	same := 1
-	for same < len(claims) && l.backend(&claims[same]) == first {
-		same++
-	}
-	if same == len(claims) {
-		return append(parts, part{backend: first, claims: claims})
-	}
-	for i := range claims {
-		b, j := l.backend(&claims[i]), 0
-		for j < len(parts) && parts[j].backend != b {
-			j++
+// giveBack returns what claims were charged, except for the costs kept, to where it was charged. It runs even when the
+// request is over; a failure leaves it charged.
+func (l *Limiter) giveBack(ctx context.Context, claims []Claim, statuses []Status, kept []int64) {
+	ctx = context.WithoutCancel(ctx)
+	var here, there []Claim
+	for i, c := range claims {
+		keep := int64(0)
+		if i < len(kept) {
+			keep = min(max(kept[i], 0), c.Cost)
 		}
-		if j == len(parts) {
-			parts = append(parts, part{backend: b})
-		}
-		parts[j].claims = append(parts[j].claims, claims[i])
-		parts[j].index = append(parts[j].index, i)
-	}
-	return parts
-}
-
-func (l *Limiter) backend(c *Claim) *Backend {
-	if len(l.Backends) > 0 && c.Policy != nil {
-		if b := l.Backends[c.Policy.Name]; b != nil {
-			return b
+		switch st := &statuses[i]; {
+		case st.Unknown || keep == c.Cost:
+		case st.Local:
+			back := l.scaled(c)
+			c.Cost = keep
+			back.Cost -= l.scaled(c).Cost
+			here = append(here, back)
+		default:
+			c.Cost -= keep
+			there = append(there, c)
 		}
 	}
-	return l.Default
+	if len(here) > 0 {
+		_ = l.Local.Give(ctx, here) // memory has nothing to fail with
+	}
+	for _, p := range l.parts(nil, there) {
+		if err := p.backend.give(ctx, p.claims); err != nil {
+			l.storeFailed(p.backend, err)
+		}
+	}
 }

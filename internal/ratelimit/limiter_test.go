@@ -24,6 +24,10 @@ func (b broken) Take(ctx context.Context, _ []ratelimit.Claim, _ []ratelimit.Sta
 	return b.take(ctx)
 }
 
+func (b broken) Peek(ctx context.Context, _ []ratelimit.Claim, _ []ratelimit.Status) error {
+	return b.take(ctx)
+}
+
 func (b broken) Give(ctx context.Context, _ []ratelimit.Claim) error { return b.take(ctx) }
 
 func refused(context.Context) error { return errors.New("connection refused") }

@@ -9,6 +9,8 @@ type Outcome string
 const (
 	Admitted     Outcome = "admitted"
 	Refused      Outcome = "refused"       // by this policy
+	AdmittedHere Outcome = "admitted_here" // its store did not answer: admitted by this process's share
+	RefusedHere  Outcome = "refused_here"  // its store did not answer: refused by this process's share
 	FailedOpen   Outcome = "failed_open"   // its store did not answer: admitted
 	FailedClosed Outcome = "failed_closed" // its store did not answer: refused
 )
@@ -20,7 +22,7 @@ type Observer interface {
 	// claim that would have passed but for another's refusal is not told.
 	Decided(policy string, outcome Outcome)
 	// StoreFailed is told of each call that a store failed or did not finish in time. A call that ended because the
-	// client went away is not told.
+	// client went away is not told, nor one that a Breaker did not let through.
 	StoreFailed(store string, err error)
 }
 
@@ -46,8 +48,12 @@ func (d *Decision) outcome(i int) Outcome {
 		return FailedOpen
 	case st.Unknown:
 		return FailedClosed
+	case !st.Allowed && st.Local:
+		return RefusedHere
 	case !st.Allowed:
 		return Refused
+	case d.Allowed && st.Local:
+		return AdmittedHere
 	case d.Allowed:
 		return Admitted
 	}

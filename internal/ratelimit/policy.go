@@ -71,5 +71,9 @@ type Policy struct {
 	// has not proved to own would let strangers read its traffic.
 	Private bool
 
+	// Share has a policy that fails open counted in Limiter.Local while its store is away, against this process's share
+	// of the limit, instead of admitting everybody.
+	Share bool
+
 	rule *rule // nil in a literal
 }

@@ -17,9 +17,10 @@ import (
 // Only the first Release or Settle has an effect, and the store makes sure of that too: nothing comes back twice.
 // Both run to their end when the request is already over. A reservation that is never settled stays charged.
 type Reservation struct {
-	limiter *Limiter
-	claims  []Claim // what was charged
-	settled atomic.Bool
+	limiter  *Limiter
+	claims   []Claim  // what was charged
+	statuses []Status // and where
+	settled  atomic.Bool
 }
 
 // Reserve is Take with a handle to give back what it took. The reservation is never nil: that of a refused request
@@ -28,12 +29,7 @@ func (l *Limiter) Reserve(ctx context.Context, claims ...Claim) (Decision, *Rese
 	d := l.Take(ctx, named(claims)...)
 	r := &Reservation{limiter: l}
 	if d.Allowed {
-		r.claims = slices.Clone(d.Claims)
-	}
-	for i := range r.claims {
-		if d.Statuses[i].Unknown { // its store failed open: nothing was taken
-			r.claims[i].Cost = 0
-		}
+		r.claims, r.statuses = slices.Clone(d.Claims), slices.Clone(d.Statuses)
 	}
 	return d, r
 }
@@ -44,16 +40,8 @@ func (r *Reservation) Release(ctx context.Context) { r.Settle(ctx) }
 // Settle keeps the costs given, one per claim in the order they were reserved, and gives the rest back. A claim
 // without one keeps nothing. A cost cannot grow: more than was reserved keeps what was reserved.
 func (r *Reservation) Settle(ctx context.Context, kept ...int64) {
-	if r.settled.Swap(true) {
-		return
-	}
-	back := slices.Clone(r.claims)
-	for i := range min(len(kept), len(back)) {
-		back[i].Cost -= min(max(kept[i], 0), back[i].Cost)
-	}
-	back = slices.DeleteFunc(back, func(c Claim) bool { return c.Cost == 0 })
-	for _, p := range r.limiter.parts(nil, back) {
-		r.limiter.give(ctx, p.backend, p.claims)
+	if !r.settled.Swap(true) {
+		r.limiter.giveBack(ctx, r.claims, r.statuses, kept)
 	}
 }
 

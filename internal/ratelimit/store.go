@@ -27,8 +27,11 @@ type Status struct {
 	Remaining int64         // whole units left after the decision
 	Wait      time.Duration // refused: the exact time until the same claim is admitted if nobody else takes; else 0
 	Reset     time.Duration // time until the policy is untouched again: bucket full, window over, newest unit gone
-	Unknown   bool          // set by Limiter: not asked, or no answer; Allowed is then the FailMode
 	Oldest    time.Duration // windows: time until the oldest counted unit leaves, 0 when none is counted; buckets: 0
+
+	// Set by Limiter.
+	Unknown bool // not asked, or no answer; Allowed is then the FailMode
+	Local   bool // no answer: counted in this process's share of the limit
 }
 
 // Store keeps the counts. Implementations are safe for concurrent use.

@@ -28,6 +28,9 @@ func (p *Policy) Validate() error {
 	if p.OnFailure != FailOpen && p.OnFailure != FailClosed {
 		faults = append(faults, errors.New("on failure: must be open or closed"))
 	}
+	if p.Share && p.OnFailure == FailClosed {
+		faults = append(faults, errors.New("share: a policy that fails closed admits nobody while its store is away"))
+	}
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("policy %q: %w", p.Name, err)
 	}

@@ -52,6 +52,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			p.Limit = limit(ratelimit.SlidingLog, 1_000_000, time.Hour)
 		}, []string{"quota: "}},
 		{"no fail mode", func(p *ratelimit.Policy) { p.OnFailure = 0 }, []string{"on failure: "}},
+		{"a share of what fails open", func(p *ratelimit.Policy) { p.Share = true }, nil},
+		{"a share of what fails closed", func(p *ratelimit.Policy) { p.OnFailure, p.Share = ratelimit.FailClosed, true }, []string{"share: "}},
 		{"no name", func(p *ratelimit.Policy) { p.Name = "" }, []string{"name: "}},
 		{"a name for a header to choke on", func(p *ratelimit.Policy) { p.Name = `a",b` }, []string{"name: "}},
 		{"upper case", func(p *ratelimit.Policy) { p.Name = "User" }, []string{"name: "}},
