@@ -53,10 +53,9 @@ var pureImports = []string{"cmp", "errors", "fmt", "math", "math/bits", "slices"
 // features have errors that a client can meet; each needs its row in the table of problems.
 var features = []string{"auth", "clientip", "idempotency", "ratelimit", "rates", "transfers"}
 
+// pkg is a package's files that are not tests, by name.
 type pkg struct {
-	dir     string
-	files   map[string]*ast.File
-	testing bool
+	files map[string]*ast.File
 }
 
 // load parses every non-test Go file of the module, package by package.
@@ -87,7 +86,7 @@ func load(t *testing.T) map[string]*pkg {
 		}
 		dir := path.Dir(filepath.ToSlash(rel))
 		if pkgs[dir] == nil {
-			pkgs[dir] = &pkg{dir: dir, files: map[string]*ast.File{}}
+			pkgs[dir] = &pkg{files: map[string]*ast.File{}}
 		}
 		pkgs[dir].files[entry.Name()] = file
 		return nil

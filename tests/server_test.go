@@ -33,7 +33,7 @@ func runMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "bankapi")
-	build := exec.Command("go", "build", "-o", binary, "../cmd/bankapi")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, "../cmd/bankapi")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build bankapi: %v\n%s", err, out)
 		return 1

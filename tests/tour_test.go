@@ -3,6 +3,7 @@ package tests
 import (
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func TestTourOnTheEmbeddedDefault(t *testing.T) {
 	tour(t, caller{URL: s.URL})
 
 	second := exec.Command(binary, "serve")
-	second.Env = append(s.cmd.Env, "BANKAPI_DATA_DIR="+dir)
+	second.Env = slices.Concat(s.cmd.Env, []string{"BANKAPI_DATA_DIR=" + dir})
 	out, err := second.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), dir) {
 		t.Errorf("second server on %s: got %v, %q; want a refusal that names the directory", dir, err, out)
