@@ -34,6 +34,7 @@ var imports = map[string][]string{
 	"internal/postgres":             {"migrations", "github.com/jackc/pgx/v5", "github.com/golang-migrate/migrate/v4"},
 	"internal/postgres/embedded":    {"github.com/fergusstrange/embedded-postgres", "github.com/jackc/pgx/v5", "golang.org/x/sys"},
 	"internal/ratelimit":            {},
+	"internal/ratelimit/breaker":    {"internal/ratelimit", "github.com/sony/gobreaker/v2"},
 	"internal/ratelimit/pgstore":    {"internal/ratelimit", "github.com/jackc/pgx/v5"},
 	"internal/ratelimit/redisstore": {"internal/ratelimit", "github.com/redis/go-redis/v9"},
 	"internal/ratelimit/storetest":  {"internal/ratelimit", "github.com/google/go-cmp"},
