@@ -64,7 +64,7 @@ func TestPlansChangeNumbersNotCode(t *testing.T) {
 // TestDailyQuota is G9 through the real handler: used up, it comes back at midnight UTC and not a day later.
 func TestDailyQuota(t *testing.T) {
 	t.Parallel()
-	b := openBank(t, func(d *httpapi.Deps) { d.Limits = limits(t, "quota: 10000, period: 24h", "quota: 3, period: 24h") })
+	b := openBank(t, func(d *httpapi.Deps) { d.Limits = limits(t, "quota: 10000, ", "quota: 3, ") })
 	ada := b.somebody()
 	b.clock.Advance(12*time.Hour - 30*time.Second) // 23:59:30
 	ada.address = "10.0.0.9"

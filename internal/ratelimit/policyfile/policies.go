@@ -3,6 +3,7 @@ package policyfile
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"example.com/bankapi/internal/ratelimit"
 )
@@ -51,14 +52,16 @@ func (n node) policies(l *Limits) {
 // policy reads one policy; nil if a fault was noted.
 func (n node) policy(name string) *ratelimit.Policy {
 	p := ratelimit.Policy{Name: name}
-	m := n.members("algorithm", "quota", "period", "burst", "on_failure", "private")
+	m := n.members("algorithm", "quota", "period", "calendar", "zone", "burst", "on_failure", "private")
 	bad := n.numbers(&p.Limit, m)
 	for _, needed := range []string{"algorithm", "quota", "period", "on_failure"} {
-		if _, there := m[needed]; !there {
+		_, calendar := m["calendar"]
+		if _, there := m[needed]; !there && (needed != "period" || !calendar) {
 			n.fault("%s is missing", needed)
 			bad = true
 		}
 	}
+	bad = n.calendar(&p.Limit, m) || bad
 	if v, there := m["algorithm"]; there {
 		i, ok := v.word(algorithms...)
 		p.Limit.Algorithm = ratelimit.Algorithm(i + 1)
@@ -98,6 +101,24 @@ func (n node) numbers(limit *ratelimit.Limit, m map[string]node) (bad bool) {
 	if v, there := m["period"]; there {
 		period, ok := v.duration()
 		limit.Period, bad = period, bad || !ok
+	}
+	return bad
+}
+
+// calendar reads days and months into a limit, and reports whether one of its members is at fault.
+func (n node) calendar(limit *ratelimit.Limit, m map[string]node) (bad bool) {
+	if v, there := m["calendar"]; there {
+		i, ok := v.word(ratelimit.Day.String(), ratelimit.Month.String())
+		limit.Calendar, bad = ratelimit.Day+ratelimit.Calendar(i), !ok
+	}
+	if v, there := m["zone"]; there {
+		name, ok := v.text()
+		zone, err := time.LoadLocation(name)
+		if ok && (err != nil || name == "" || name == "Local") {
+			v.fault("must be a time zone such as UTC or Europe/Berlin, is %s", v.spelled())
+			ok = false
+		}
+		limit.Zone, bad = zone, bad || !ok
 	}
 	return bad
 }

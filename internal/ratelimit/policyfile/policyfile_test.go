@@ -43,7 +43,7 @@ func TestTheDefaultFileIsTheDefault(t *testing.T) {
 			t.Errorf("%s: the file has %v, the defaults %v", name, g, w)
 			continue
 		}
-		if g.Name != w.Name || g.Limit != w.Limit || g.OnFailure != w.OnFailure || g.Private != w.Private {
+		if g.Name != w.Name || !reflect.DeepEqual(g.Limit, w.Limit) || g.OnFailure != w.OnFailure || g.Private != w.Private {
 			t.Errorf("%s: the file has %+v, the defaults %+v", name, *g, *w)
 		}
 	}
@@ -117,6 +117,18 @@ func TestExemptions(t *testing.T) {
 	}
 }
 
+func TestCalendars(t *testing.T) {
+	t.Parallel()
+	const daily = "algorithm: fixed-window, quota: 10000, period: 24h"
+	l := parse(t, change(t, daily, "algorithm: fixed-window, quota: 10000, calendar: month, zone: Europe/Berlin"))
+	if got := l.Daily.Limit; got.Calendar != ratelimit.Month || got.Zone.String() != "Europe/Berlin" || got.Period != 0 {
+		t.Errorf("got %+v, want months of Berlin", got)
+	}
+	if got := l.Plan("pro").Daily.Limit; got.Calendar != ratelimit.Month || got.Quota != 100_000 {
+		t.Errorf("plan pro: got %+v, want 100,000 in months of Berlin", got)
+	}
+}
+
 func TestUnlimitedIsAWord(t *testing.T) {
 	t.Parallel()
 	l := parse(t, change(t, "{ algorithm: token-bucket, quota: 100, period: 1s, burst: 300, on_failure: open }", "unlimited"))
@@ -132,7 +144,17 @@ func TestFaults(t *testing.T) {
 		ip    = "ip: { algorithm: token-bucket, quota: 100, period: 1s, burst: 300, on_failure: open }"
 		login = "login-ip: { algorithm: sliding-log, quota: 20, period: 15m, on_failure: closed }"
 	)
+	const (
+		daily = "algorithm: fixed-window, quota: 10000, period: 24h"
+		day   = "algorithm: fixed-window, quota: 10000, calendar: day, zone: UTC"
+	)
 	for _, c := range []struct{ old, with, want string }{
+		{daily, strings.Replace(day, "day", "week", 1), "policies.daily.calendar: must be day or month, is week"},
+		{daily, strings.Replace(day, "UTC", "Berlin", 1), "policies.daily.zone: must be a time zone such as UTC or Europe/Berlin, is Berlin"},
+		{daily, strings.Replace(day, "fixed-window", "sliding-log", 1), "policies.daily.calendar: only a fixed-window follows it"},
+		{daily, day + ", period: 24h", "policies.daily.period: a calendar day has its own, is 24h"},
+		{daily, "algorithm: fixed-window, quota: 10000, period: 24h, zone: UTC", "policies.daily.zone: only days and months have one"},
+		{daily, "algorithm: fixed-window, quota: 10000", "policies.daily: period is missing"},
 		{ip, strings.Replace(ip, "100", "0", 1), "policies.ip.quota: must be a whole number of at least 1, is 0"},
 		{ip, strings.Replace(ip, "300", "0", 1), "policies.ip.burst: must be a whole number of at least 1, is 0"},
 		{ip, strings.Replace(ip, "300", "-1", 1), "policies.ip.burst: must be a whole number of at least 1, is -1"},
