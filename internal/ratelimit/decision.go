@@ -11,6 +11,7 @@ type Decision struct {
 	Violated    []string      // names of the policies that refused, in the order of the claims
 	RetryAfter  time.Duration // refused: the longest wait of those violated, exact; 0 when no waiting helps
 	At          time.Time     // when it was decided
+	Remembered  bool          // refused by what a store said before (Denials); the others were not asked
 
 	instances int64 // among which a limit is divided where a status is Local
 }

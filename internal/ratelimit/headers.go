@@ -63,16 +63,17 @@ func (d *Decision) members(members []member) []member {
 	for i := range d.Claims {
 		st, p := &d.Statuses[i], d.Claims[i].Policy
 		violated := !st.Allowed
-		if st.Unknown || p.Private && !violated {
+		if st.Unknown && !d.Remembered || p.Private && !violated {
 			continue
 		}
-		wait := st.Wait
-		if st.Never {
-			wait = math.MaxInt64
+		m := member{name: p.Name, violated: violated, left: st.Remaining, wait: st.Wait, advert: p.ready().advert, claim: i}
+		switch {
+		case st.Never:
+			m.wait = math.MaxInt64
+		case st.Unknown: // the last one: nothing is said of what is left
+			m.left = math.MaxInt64
 		}
-		members = append(members, member{
-			name: p.Name, violated: violated, left: st.Remaining, wait: wait, advert: p.ready().advert, claim: i,
-		})
+		members = append(members, m)
 	}
 	return members
 }

@@ -15,6 +15,9 @@ type Limiter struct {
 	Observer Observer            // nil: nobody
 	Now      func() time.Time    // dates decisions; nil: time.Now. Stores have their own clock
 
+	// Denials remembers refusals of stores other than Memory, so that these need not be asked again; nil: they are.
+	Denials *Denials
+
 	Local     *Memory // counts for policies that Share while their store is away; nil: they admit everybody
 	Instances int     // among which a limit is then divided; 0: 1
 }
@@ -34,18 +37,31 @@ func (l *Limiter) Take(ctx context.Context, claims ...Claim) Decision {
 		parts = l.parts(nil, claims)
 	}
 	d := l.blank(claims)
-	charging := true
-	for i := range parts {
-		if !charging {
-			l.ask(ctx, &d, &parts[i], (*Backend).peek) // only to say what is left
-		} else if !l.ask(ctx, &d, &parts[i], (*Backend).take) {
-			l.undo(ctx, &d, parts[:i])
-			charging = false
-		}
+	var buffer [8]inquiry
+	var asked []inquiry
+	if l.Denials != nil {
+		asked, d.Remembered = l.recall(&d, buffer[:0])
+	}
+	if !d.Remembered {
+		l.charge(ctx, &d, parts)
+		l.learn(&d, asked)
 	}
 	d = d.judged()
 	l.observe(ctx, &d)
 	return d
+}
+
+// charge asks the stores in turn.
+func (l *Limiter) charge(ctx context.Context, d *Decision, parts []part) {
+	charging := true
+	for i := range parts {
+		if !charging {
+			l.ask(ctx, d, &parts[i], (*Backend).peek) // only to say what is left
+		} else if !l.ask(ctx, d, &parts[i], (*Backend).take) {
+			l.undo(ctx, d, parts[:i])
+			charging = false
+		}
+	}
 }
 
 // Peek decides as Take would and charges nothing. Nobody is told of it.
@@ -65,6 +81,7 @@ func (l *Limiter) Reset(ctx context.Context, claims ...Claim) error {
 			errs = append(errs, fmt.Errorf("reset limits in %s: %w", p.backend.Name, err))
 		}
 	}
+	l.Denials.forget(claims)
 	return errors.Join(errs...)
 }
 
@@ -161,4 +178,5 @@ func (l *Limiter) giveBack(ctx context.Context, claims []Claim, statuses []Statu
 			l.storeFailed(p.backend, err)
 		}
 	}
+	l.Denials.forget(there)
 }

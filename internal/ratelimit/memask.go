@@ -53,12 +53,14 @@ func (m *Memory) unlock(shards uint64) {
 
 func (m *Memory) shard(hash uint64) *shard { return &m.shards[hash>>58] }
 
-// hash is of the policy's name and of both parts of the key, each hashed by itself, so that ("ab", "c") and
-// ("a", "bc") differ.
-func (m *Memory) hash(c *Claim) uint64 {
-	h := mix(maphash.String(m.seed, c.Policy.Name), maphash.String(m.seed, c.Key.Owner))
+func (m *Memory) hash(c *Claim) uint64 { return hashKey(m.seed, c) }
+
+// hashKey hashes the policy's name and both parts of the key, each by itself, so that ("ab", "c") and ("a", "bc")
+// differ.
+func hashKey(seed maphash.Seed, c *Claim) uint64 {
+	h := mix(maphash.String(seed, c.Policy.Name), maphash.String(seed, c.Key.Owner))
 	if c.Key.Part != "" {
-		h = mix(h, maphash.String(m.seed, c.Key.Part))
+		h = mix(h, maphash.String(seed, c.Key.Part))
 	}
 	return max(h, 1) // 0 marks a free cell
 }

@@ -44,6 +44,8 @@ func (l *Limiter) observe(ctx context.Context, d *Decision) {
 func (d *Decision) outcome(i int) Outcome {
 	st := &d.Statuses[i]
 	switch {
+	case st.Unknown && d.Remembered:
+		return ""
 	case st.Unknown && st.Allowed:
 		return FailedOpen
 	case st.Unknown:
