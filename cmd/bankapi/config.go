@@ -36,6 +36,9 @@ type Config struct {
 	Demo          string `env:"BANKAPI_DEMO" default:"on" placeholder:"on|off" group:"limits" help:"Seed demo users with a well-known password at start. Turn it off where strangers can come."`
 	OpeningCredit string `env:"BANKAPI_OPENING_CREDIT" default:"100000" placeholder:"N" group:"limits" help:"Minor units given to each account that is opened; 0 gives none."`
 
+	SMTPURL  string `name:"smtp-url" env:"SMTP_URL" placeholder:"URL" group:"mail" help:"Server that sends mail, smtp://user:password@host:587 (STARTTLS) or smtps://. Without it mail is written to the log, the tokens in it too."`
+	MailFrom string `env:"MAIL_FROM" placeholder:"ADDRESS" group:"mail" help:"Address that mail comes from, such as Bank <bank@example.com>."`
+
 	LogFormat string `env:"BANKAPI_LOG_FORMAT" default:"text" placeholder:"text|json" group:"log" help:"How the log is written to standard error."`
 	LogLevel  string `env:"BANKAPI_LOG_LEVEL" default:"info" placeholder:"LEVEL" group:"log" help:"Least level logged: debug, info, warn or error."`
 }
@@ -57,6 +60,7 @@ type settings struct {
 
 	demo          bool
 	openingCredit transfers.Amount
+	mail          mailer // nil for none
 }
 
 // check reads the settings. Each fault is one line that names the setting and says what would be right; no fault
@@ -96,6 +100,8 @@ func (c Config) check() (settings, []error) {
 	fault("--demo (BANKAPI_DEMO)", err)
 	s.openingCredit, err = parseCredit(c.OpeningCredit)
 	fault("--opening-credit (BANKAPI_OPENING_CREDIT)", err)
+	s.mail, err = parseMail(c.SMTPURL, c.MailFrom)
+	fault("--smtp-url (SMTP_URL)", err)
 	fault("--log-format (BANKAPI_LOG_FORMAT)", checkWord(c.LogFormat, "text", "json"))
 	fault("--log-level (BANKAPI_LOG_LEVEL)", checkWord(c.LogLevel, "debug", "info", "warn", "error"))
 	return s, faults

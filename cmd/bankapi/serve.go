@@ -90,7 +90,7 @@ func newBank(ctx context.Context, p *program, policies *policyfile.Live, pool *p
 		return nil, err
 	}
 	b := &bank{
-		accounts: auth.New(pool, auth.Options{Log: p.log}),
+		accounts: auth.New(pool, auth.Options{Log: p.log, MailReset: mailReset(p.mail, p.log)}),
 		ledger:   transfers.New(pool, transfers.Options{Log: p.log, OpeningCredit: p.openingCredit, Settled: metrics.Batch}),
 		keys:     idempotency.Store{Pool: pool},
 		limits:   limits,
@@ -115,7 +115,7 @@ func (b *bank) open(ctx context.Context, p *program, doors *doors, db *database)
 	lasting, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
 	var background errgroup.Group
-	for _, work := range []func(context.Context) error{b.ledger.Run, b.accounts.Listen, b.limits.run, b.tidy(p.log)} {
+	for _, work := range []func(context.Context) error{b.ledger.Run, b.accounts.Listen, b.accounts.SendResets, b.limits.run, b.tidy(p.log)} {
 		background.Go(func() error { return work(lasting) })
 	}
 
