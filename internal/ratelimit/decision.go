@@ -22,7 +22,7 @@ const unavailableFor = time.Second
 // Never reports whether the request can never pass because a cost is above its policy's capacity.
 func (d *Decision) Never() bool {
 	for i := range d.Statuses {
-		if d.Statuses[i].Never {
+		if st := &d.Statuses[i]; st.Never && !st.Shadow {
 			return true
 		}
 	}

@@ -83,7 +83,7 @@ func (l *Limiter) recall(d *Decision, asked []inquiry) (_ []inquiry, known bool)
 		return asked, false
 	}
 	for i := range d.Statuses {
-		if st := &d.Statuses[i]; st.Wait == 0 {
+		if st := &d.Statuses[i]; st.Wait == 0 && !st.Exempt && !st.Shadow {
 			*st = Status{Unknown: true, Allowed: true}
 		}
 	}
@@ -93,7 +93,7 @@ func (l *Limiter) recall(d *Decision, asked []inquiry) (_ []inquiry, known bool)
 // inquiry is claim i as far as Denials are concerned.
 func (l *Limiter) inquiry(d *Decision, i int) (q inquiry) {
 	c := &d.Claims[i]
-	if c.Policy == nil || c.Cost <= 0 {
+	if st := &d.Statuses[i]; c.Policy == nil || c.Cost <= 0 || st.Exempt || st.Shadow {
 		return q
 	}
 	if _, local := l.backend(c).Store.(*Memory); local {

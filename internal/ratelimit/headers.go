@@ -63,7 +63,7 @@ func (d *Decision) members(members []member) []member {
 	for i := range d.Claims {
 		st, p := &d.Statuses[i], d.Claims[i].Policy
 		violated := !st.Allowed
-		if st.Unknown && !d.Remembered || p.Private && !violated {
+		if st.Exempt || st.Shadow || st.Unknown && !d.Remembered || p.Private && !violated {
 			continue
 		}
 		m := member{name: p.Name, violated: violated, left: st.Remaining, wait: st.Wait, advert: p.ready().advert, claim: i}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -14,6 +15,9 @@ type Limiter struct {
 	Backends map[string]*Backend // where those named are counted instead; by policy name
 	Observer Observer            // nil: nobody
 	Now      func() time.Time    // dates decisions; nil: time.Now. Stores have their own clock
+
+	// Exempt reports whether a claim is not counted and passes, as if its policy were Unlimited. Nil: none.
+	Exempt func(Claim) bool
 
 	// Denials remembers refusals of stores other than Memory, so that these need not be asked again; nil: they are.
 	Denials *Denials
@@ -31,12 +35,12 @@ type Limiter struct {
 // When the client went away before a store answered, the request is not allowed, and it is not the store's failure.
 func (l *Limiter) Take(ctx context.Context, claims ...Claim) Decision {
 	var buf [1]part
-	parts := l.parts(buf[:0], claims)
-	if len(parts) > 1 {
-		claims = named(claims)
-		parts = l.parts(nil, claims)
-	}
 	d := l.blank(claims)
+	parts := l.parts(buf[:0], d.Claims, d.Statuses)
+	if len(parts) > 1 {
+		d.Claims = named(claims)
+		parts = l.parts(nil, d.Claims, d.Statuses)
+	}
 	var buffer [8]inquiry
 	var asked []inquiry
 	if l.Denials != nil {
@@ -47,6 +51,9 @@ func (l *Limiter) Take(ctx context.Context, claims ...Claim) Decision {
 		l.learn(&d, asked)
 	}
 	d = d.judged()
+	if d.Allowed {
+		l.askShadows(ctx, &d, (*Backend).take)
+	}
 	l.observe(ctx, &d)
 	return d
 }
@@ -67,16 +74,20 @@ func (l *Limiter) charge(ctx context.Context, d *Decision, parts []part) {
 // Peek decides as Take would and charges nothing. Nobody is told of it.
 func (l *Limiter) Peek(ctx context.Context, claims ...Claim) Decision {
 	d := l.blank(claims)
-	for _, p := range l.parts(nil, claims) {
+	for _, p := range l.parts(nil, d.Claims, d.Statuses) {
 		l.ask(ctx, &d, &p, (*Backend).peek)
 	}
+	l.askShadows(ctx, &d, (*Backend).peek)
 	return d.judged()
 }
 
 // Reset forgets what the claims' keys have used.
 func (l *Limiter) Reset(ctx context.Context, claims ...Claim) error {
 	var errs []error
-	for _, p := range l.parts(nil, claims) {
+	claims = slices.DeleteFunc(slices.Clone(claims), func(c Claim) bool {
+		return c.Policy != nil && c.Policy.Limit.Algorithm == Unlimited
+	})
+	for _, p := range l.parts(nil, claims, nil) {
 		if err := p.backend.reset(ctx, p.claims); err != nil {
 			errs = append(errs, fmt.Errorf("reset limits in %s: %w", p.backend.Name, err))
 		}
@@ -91,7 +102,17 @@ func (l *Limiter) blank(claims []Claim) Decision {
 	if now == nil {
 		now = time.Now
 	}
-	return Decision{Claims: claims, Statuses: make([]Status, len(claims)), At: now(), instances: l.instances()}
+	d := Decision{Claims: claims, Statuses: make([]Status, len(claims)), At: now(), instances: l.instances()}
+	for i := range claims {
+		switch p := claims[i].Policy; {
+		case p == nil:
+		case p.Limit.Algorithm == Unlimited, l.Exempt != nil && l.Exempt(claims[i]):
+			d.Statuses[i] = Status{Exempt: true, Allowed: true, Remaining: maxUnits}
+		case p.Shadow:
+			d.Statuses[i] = Status{Shadow: true, Allowed: true, Unknown: true}
+		}
+	}
+	return d
 }
 
 // ask puts a part of the claims to its store, and reports whether all of it is allowed.
@@ -131,52 +152,4 @@ func (l *Limiter) storeFailed(b *Backend, err error) {
 	if l.Observer != nil && !errors.Is(err, errAway) {
 		l.Observer.StoreFailed(b.Name, err)
 	}
-}
-
-// undo gives back what was charged before another store refused.
-func (l *Limiter) undo(ctx context.Context, d *Decision, charged []part) {
-	for i := range charged {
-		p := &charged[i]
-		statuses := make([]Status, len(p.claims))
-		for j := range statuses {
-			st := &d.Statuses[p.at(j)]
-			if statuses[j] = *st; !st.Unknown {
-				st.Remaining += p.claims[j].Cost
-			}
-		}
-		l.giveBack(ctx, p.claims, statuses, nil)
-	}
-}
-
-// giveBack returns what claims were charged, except for the costs kept, to where it was charged. It runs even when the
-// request is over; a failure leaves it charged.
-func (l *Limiter) giveBack(ctx context.Context, claims []Claim, statuses []Status, kept []int64) {
-	ctx = context.WithoutCancel(ctx)
-	var here, there []Claim
-	for i, c := range claims {
-		keep := int64(0)
-		if i < len(kept) {
-			keep = min(max(kept[i], 0), c.Cost)
-		}
-		switch st := &statuses[i]; {
-		case st.Unknown || keep == c.Cost:
-		case st.Local:
-			back := l.scaled(c)
-			c.Cost = keep
-			back.Cost -= l.scaled(c).Cost
-			here = append(here, back)
-		default:
-			c.Cost -= keep
-			there = append(there, c)
-		}
-	}
-	if len(here) > 0 {
-		_ = l.Local.Give(ctx, here) // memory has nothing to fail with
-	}
-	for _, p := range l.parts(nil, there) {
-		if err := p.backend.give(ctx, p.claims); err != nil {
-			l.storeFailed(p.backend, err)
-		}
-	}
-	l.Denials.forget(there)
 }

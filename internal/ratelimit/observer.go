@@ -8,11 +8,14 @@ type Outcome string
 // The outcomes. They are few and known, so they may label a metric; keys never may.
 const (
 	Admitted     Outcome = "admitted"
+	Exempted     Outcome = "exempt"        // not counted, and so admitted
 	Refused      Outcome = "refused"       // by this policy
 	AdmittedHere Outcome = "admitted_here" // its store did not answer: admitted by this process's share
 	RefusedHere  Outcome = "refused_here"  // its store did not answer: refused by this process's share
 	FailedOpen   Outcome = "failed_open"   // its store did not answer: admitted
 	FailedClosed Outcome = "failed_closed" // its store did not answer: refused
+	WouldAdmit   Outcome = "would_admit"   // a policy on trial: charged
+	WouldRefuse  Outcome = "would_refuse"  // a policy on trial: refused, if it were not
 )
 
 // Observer is told what a Limiter does, for metrics and logs. Its methods are called on the path of the request, by
@@ -44,8 +47,14 @@ func (l *Limiter) observe(ctx context.Context, d *Decision) {
 func (d *Decision) outcome(i int) Outcome {
 	st := &d.Statuses[i]
 	switch {
-	case st.Unknown && d.Remembered:
+	case (st.Exempt || st.Shadow) && !d.Allowed, st.Unknown && (st.Shadow || d.Remembered):
 		return ""
+	case st.Exempt:
+		return Exempted
+	case st.WouldRefuse():
+		return WouldRefuse
+	case st.Shadow:
+		return WouldAdmit
 	case st.Unknown && st.Allowed:
 		return FailedOpen
 	case st.Unknown:

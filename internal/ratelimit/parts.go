@@ -14,20 +14,25 @@ func (p *part) at(i int) int {
 	return p.index[i]
 }
 
-// parts sorts claims by store, in the order in which the stores are first named.
-func (l *Limiter) parts(parts []part, claims []Claim) []part {
+// parts sorts claims by store, in the order in which the stores are first named. Those that no store counts and those
+// on trial are left out; statuses, if given, say which.
+func (l *Limiter) parts(parts []part, claims []Claim, statuses []Status) []part {
+	apart := func(i int) bool { return statuses != nil && (statuses[i].Exempt || statuses[i].Shadow) }
 	if len(claims) == 0 {
 		return parts
 	}
 	first := l.backend(&claims[0])
-	same := 1
-	for same < len(claims) && l.backend(&claims[same]) == first {
+	same := 0
+	for same < len(claims) && l.backend(&claims[same]) == first && !apart(same) {
 		same++
 	}
 	if same == len(claims) {
 		return append(parts, part{backend: first, claims: claims})
 	}
 	for i := range claims {
+		if apart(i) {
+			continue
+		}
 		b, j := l.backend(&claims[i]), 0
 		for j < len(parts) && parts[j].backend != b {
 			j++

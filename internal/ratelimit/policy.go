@@ -15,9 +15,12 @@ const (
 	SlidingLog
 	SlidingCounter
 	LeakyBucket
+
+	// Unlimited counts nothing and admits everything: a policy that is off says so. It takes no numbers.
+	Unlimited
 )
 
-var algorithmNames = [...]string{"", "token-bucket", "fixed-window", "sliding-log", "sliding-counter", "leaky-bucket"}
+var algorithmNames = [...]string{"", "token-bucket", "fixed-window", "sliding-log", "sliding-counter", "leaky-bucket", "unlimited"}
 
 // String returns the name as it stands in a policy file and in GET /limits: "token-bucket".
 func (a Algorithm) String() string {
@@ -41,6 +44,9 @@ type Limit struct {
 
 // Capacity is the most that can ever be admitted at once. A cost above it is never admitted.
 func (l Limit) Capacity() int64 {
+	if l.Algorithm == Unlimited {
+		return maxUnits
+	}
 	if l.bucket() && l.Burst != 0 {
 		return l.Burst
 	}
@@ -70,6 +76,10 @@ type Policy struct {
 	// Private keeps what is left out of the headers of admitted requests: a counter of an account that the caller
 	// has not proved to own would let strangers read its traffic.
 	Private bool
+
+	// Shadow counts and tells the Observer what would be refused, and refuses nobody: a policy on trial. It is not in the
+	// headers, and costs a round trip of its own.
+	Shadow bool
 
 	// Share has a policy that fails open counted in Limiter.Local while its store is away, against this process's share
 	// of the limit, instead of admitting everybody.

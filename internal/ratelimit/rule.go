@@ -53,9 +53,10 @@ func (p *Policy) ready() *rule {
 }
 
 var (
-	errCost   = errors.New("ratelimit: a cost below 0")
-	errPolicy = errors.New("ratelimit: a claim without a policy")
-	errOut    = errors.New("ratelimit: as many statuses as claims are needed")
+	errCost      = errors.New("ratelimit: a cost below 0")
+	errUnlimited = errors.New("ratelimit: a store is asked for what is unlimited")
+	errPolicy    = errors.New("ratelimit: a claim without a policy")
+	errOut       = errors.New("ratelimit: as many statuses as claims are needed")
 )
 
 // CheckClaims refuses what no store can answer: a claim without a policy, with an invalid one or with a cost below 0,
@@ -68,6 +69,8 @@ func CheckClaims(claims []Claim, out []Status) error {
 		switch c := &claims[i]; {
 		case c.Policy == nil:
 			return errPolicy
+		case c.Policy.Limit.Algorithm == Unlimited:
+			return fmt.Errorf("%w: policy %s", errUnlimited, c.Policy.Name)
 		case c.Cost < 0:
 			return fmt.Errorf("%w: policy %s", errCost, c.Policy.Name)
 		case c.Policy.rule == nil:

@@ -32,7 +32,12 @@ type Status struct {
 	// Set by Limiter.
 	Unknown bool // not asked, or no answer; Allowed is then the FailMode
 	Local   bool // no answer: counted in this process's share of the limit
+	Shadow  bool // of a policy that is a Shadow: Allowed in any case; see WouldRefuse
+	Exempt  bool // not counted: the policy is Unlimited, or Limiter.Exempt spares the claim
 }
+
+// WouldRefuse reports whether a Shadow policy would have refused.
+func (st *Status) WouldRefuse() bool { return st.Shadow && (st.Never || st.Wait > 0) }
 
 // Store keeps the counts. Implementations are safe for concurrent use.
 //

@@ -40,6 +40,12 @@ func (p *Policy) Validate() error {
 // Validate returns every fault of the limit, joined, each naming its field. What it accepts, every store counts
 // exactly.
 func (l Limit) Validate() error {
+	if l.Algorithm == Unlimited {
+		if l != (Limit{Algorithm: Unlimited}) {
+			return fmt.Errorf("algorithm: %v takes no numbers", Unlimited)
+		}
+		return nil
+	}
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 

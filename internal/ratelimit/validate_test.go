@@ -46,6 +46,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		{"a window that is none", func(p *ratelimit.Policy) { p.Limit = calendar(77, 1000, nil) }, []string{"calendar: "}},
 		{"a zone without a calendar", func(p *ratelimit.Policy) { p.Limit.Zone = time.UTC }, []string{"zone: "}},
 		{"an algorithm that is none", func(p *ratelimit.Policy) { p.Limit.Algorithm = 0 }, []string{"algorithm: "}},
+		{"unlimited", func(p *ratelimit.Policy) { p.Limit = ratelimit.Limit{Algorithm: ratelimit.Unlimited} }, nil},
+		{"unlimited, but", func(p *ratelimit.Policy) { p.Limit.Algorithm = ratelimit.Unlimited }, []string{"algorithm: "}},
 		{"an algorithm yet unknown", func(p *ratelimit.Policy) { p.Limit.Algorithm = 77 }, []string{"algorithm: "}},
 		{"a window with a burst", func(p *ratelimit.Policy) { p.Limit.Algorithm = ratelimit.FixedWindow }, []string{"burst: "}},
 		{"a log too long to keep", func(p *ratelimit.Policy) {
