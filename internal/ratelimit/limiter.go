@@ -14,6 +14,7 @@ type Limiter struct {
 	Default  *Backend            // where policies are counted
 	Backends map[string]*Backend // where those named are counted instead; by policy name
 	Observer Observer            // nil: nobody
+	Refusals *Refusals           // counts who is refused most; nil: nobody does
 	Now      func() time.Time    // dates decisions; nil: time.Now. Stores have their own clock
 
 	// Exempt reports whether a claim is not counted and passes, as if its policy were Unlimited. Nil: none.

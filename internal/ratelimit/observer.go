@@ -30,15 +30,22 @@ type Observer interface {
 }
 
 func (l *Limiter) observe(ctx context.Context, d *Decision) {
-	if l.Observer == nil {
+	if l.Observer == nil && (l.Refusals == nil || d.Allowed) {
 		return
 	}
 	for i := range d.Statuses {
 		if d.Statuses[i].Unknown && ctx.Err() != nil {
 			continue
 		}
-		if outcome := d.outcome(i); outcome != "" {
+		outcome := d.outcome(i)
+		if outcome == "" {
+			continue
+		}
+		if l.Observer != nil {
 			l.Observer.Decided(d.Claims[i].Policy.Name, outcome)
+		}
+		if l.Refusals != nil && (outcome == Refused || outcome == RefusedHere) {
+			l.Refusals.add(&d.Claims[i], d.At)
 		}
 	}
 }
