@@ -3,8 +3,13 @@ package auth
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Whatever goes wrong, what is logged and returned holds no password, token, hash or address.
@@ -72,5 +77,38 @@ func TestNoSecretsInLogsAndErrors(t *testing.T) {
 	}
 	if strings.Count(text, "\n") < 20 {
 		t.Errorf("too few errors were provoked:\n%s", text)
+	}
+}
+
+// failures counts the statements that the database refused.
+type failures struct{ atomic.Int64 }
+
+func (*failures) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func (f *failures) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	if data.Err != nil {
+		f.Add(1)
+	}
+}
+
+// PostgreSQL writes the statements that it refuses into its log, values and all.
+func TestATakenAddressIsNoErrorOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.mustSignUp(t, "ada@example.com")
+	refused, config := new(failures), h.pool.Config()
+	config.ConnConfig.Tracer = refused
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	if _, err := onPool(pool, h.clock).SignUp(t.Context(), "ada@example.com", password); !errors.Is(err, ErrEmailTaken) {
+		t.Errorf("got %v, want ErrEmailTaken", err)
+	}
+	if n := refused.Load(); n != 0 {
+		t.Errorf("the database refused %d statements, want 0", n)
 	}
 }

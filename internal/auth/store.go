@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/bankapi/internal/id"
@@ -23,11 +22,13 @@ var errNotFound = errors.New("no such row")
 
 const insertUser = `
 INSERT INTO users (id, email, password_hash, plan, created_at)
-VALUES ($1, $2, $3, $4, $5)`
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (email) DO NOTHING`
 
+// insertUser lets a taken address be no error of the database, which would write the address into its log.
 func (s store) insertUser(ctx context.Context, u User, hash string) error {
-	_, err := s.pool.Exec(ctx, insertUser, u.ID, u.Email, hash, u.Plan, u.CreatedAt)
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.ConstraintName == "users_email_is_unique" {
+	tag, err := s.pool.Exec(ctx, insertUser, u.ID, u.Email, hash, u.Plan, u.CreatedAt)
+	if err == nil && tag.RowsAffected() == 0 {
 		return ErrEmailTaken
 	}
 	return err
