@@ -16,7 +16,7 @@ type LogIn struct {
 	User      User
 }
 
-// LogIn opens a session. An unknown address, a malformed one and a wrong password are the same [ErrBadCredentials] after
+// LogIn opens a session. Of a user who has [MaxSessions] already it ends the one that was unused the longest. An unknown address, a malformed one and a wrong password are the same [ErrBadCredentials] after
 // the same work. [ErrBusy] means that ctx ended before the password could be checked: nothing is known then.
 func (s *Service) LogIn(ctx context.Context, email, password string) (LogIn, error) {
 	in, err := s.logIn(ctx, email, password)
@@ -86,7 +86,7 @@ func (s *Service) openSession(ctx context.Context, user User, verified phc) (Log
 	_, hash, _ := parseToken(token)
 	mark, now := s.cache.mark(), s.clock()
 	row := sessionRow{id: id.New(), user: user.ID, passwordHash: verified.String(), created: now, expires: now.Add(SessionLifetime)}
-	err := s.store.insertSession(ctx, row, hash)
+	ended, err := s.store.insertSession(ctx, row, hash)
 	if errors.Is(err, errNotFound) {
 		return LogIn{}, errHashReplaced
 	}
@@ -95,6 +95,9 @@ func (s *Service) openSession(ctx context.Context, user User, verified phc) (Log
 	}
 	caller := Principal{User: user.ID, Email: user.Email, Plan: user.Plan, Kind: Session, Credential: row.id}
 	s.cache.accept(hash, caller, now, row.expires, mark)
+	for _, session := range ended {
+		s.forget(session)
+	}
 	return LogIn{Token: token, ExpiresAt: row.expires, User: user}, nil
 }
 

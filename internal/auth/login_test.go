@@ -212,3 +212,39 @@ func TestWaitingForASlotEndsWithTheRequest(t *testing.T) {
 	h.hasher.slots.Release(1)
 	h.mustLogIn(t, "ada@example.com")
 }
+
+func TestOneSessionMoreThanAllowedEndsTheLongestUnused(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	other := onPool(h.pool, h.clock) // one more instance
+	h.listen(t)
+	other.listen(t)
+	h.mustSignUp(t, "ada@example.com")
+	h.mustSignUp(t, "grace@example.com")
+	grace := h.mustLogIn(t, "grace@example.com").Token
+	used, unused := h.mustLogIn(t, "ada@example.com").Token, h.mustLogIn(t, "ada@example.com").Token
+	other.mustAuthenticate(t, unused)
+	h.clock.advance(2 * time.Minute)
+	h.mustAuthenticate(t, used)
+	var more sync.WaitGroup
+	for range MaxSessions - 1 {
+		more.Go(func() {
+			if _, err := h.LogIn(t.Context(), "ada@example.com", password); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	more.Wait()
+	if n := count(t, h.pool, "sessions"); n != MaxSessions+1 {
+		t.Errorf("%d sessions of two users, want %d", n, MaxSessions+1)
+	}
+	if _, err := h.Authenticate(t.Context(), unused); !errors.Is(err, ErrInvalidToken) {
+		t.Errorf("the session unused the longest: %v, want ErrInvalidToken", err)
+	}
+	eventually(t, "end of the session on the other instance", func() bool {
+		_, err := other.Authenticate(t.Context(), unused)
+		return errors.Is(err, ErrInvalidToken)
+	})
+	h.mustAuthenticate(t, used)
+	h.mustAuthenticate(t, grace)
+}

@@ -30,6 +30,10 @@ const (
 // MaxAPIKeys is how many API keys a user may have at a time, so that they fit on one page.
 const MaxAPIKeys = 100
 
+// MaxSessions is how many sessions a user may have at a time. One more ends another: a program that logs in for each of
+// its requests does not fill the database.
+const MaxSessions = 50
+
 // UserID names a user.
 type UserID id.ID
 

@@ -76,22 +76,47 @@ type sessionRow struct {
 	created, expires time.Time
 }
 
-const insertSession = `
-INSERT INTO sessions (id, user_id, token_hash, created_at, last_used_at, expires_at)
-SELECT $1, id, $3, $4, $4, $5
+const (
+	lockVerified = `
+SELECT id
 FROM users
-WHERE id = $2
-  AND password_hash = $6
-FOR SHARE`
+WHERE id = $1
+  AND password_hash = $2
+FOR NO KEY UPDATE`
+
+	insertSession = `
+INSERT INTO sessions (id, user_id, token_hash, created_at, last_used_at, expires_at)
+VALUES ($1, $2, $3, $4, $4, $5)`
+
+	endSurplusSessions = `
+DELETE FROM sessions
+WHERE id IN (
+	SELECT id
+	FROM sessions
+	WHERE user_id = $1
+	  AND id <> $2
+	ORDER BY last_used_at DESC, created_at DESC
+	OFFSET $3
+)
+RETURNING token_hash`
+)
 
 // insertSession takes turns with a change of the password: either the change sees the session and ends it, or the session
-// sees the change, and is errNotFound.
-func (s store) insertSession(ctx context.Context, row sessionRow, hash tokenHash) error {
-	tag, err := s.pool.Exec(ctx, insertSession, row.id, row.user, hash[:], row.created, row.expires, row.passwordHash)
-	if err == nil && tag.RowsAffected() == 0 {
-		return errNotFound
-	}
-	return err
+// sees the change, and is errNotFound. It ends those that the user has beyond [MaxSessions] and returns their hashes.
+func (s store) insertSession(ctx context.Context, row sessionRow, hash tokenHash) (ended []tokenHash, err error) {
+	err = postgres.InTx(ctx, s.pool, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		var locked UserID
+		if err := found(tx.QueryRow(ctx, lockVerified, row.user, row.passwordHash).Scan(&locked)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, insertSession, row.id, row.user, hash[:], row.created, row.expires); err != nil {
+			return err
+		}
+		rows, _ := tx.Query(ctx, endSurplusSessions, row.user, row.id, MaxSessions-1) // CollectRows returns the error
+		ended, err = pgx.CollectRows(rows, rowToHash)
+		return err
+	})
+	return ended, err
 }
 
 const selectSession = `
