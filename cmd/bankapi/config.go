@@ -36,6 +36,9 @@ type Config struct {
 	Demo          string `env:"BANKAPI_DEMO" default:"on" placeholder:"on|off" group:"limits" help:"Seed demo users with a well-known password at start. Turn it off where strangers can come."`
 	OpeningCredit string `env:"BANKAPI_OPENING_CREDIT" default:"100000" placeholder:"N" group:"limits" help:"Minor units given to each account that is opened; 0 gives none."`
 
+	WebhookRate     string `env:"BANKAPI_WEBHOOK_RATE" default:"5" placeholder:"N" group:"webhooks" help:"Requests a second to one host that customers have their events sent to."`
+	WebhookLoopback string `env:"BANKAPI_WEBHOOK_LOOPBACK" placeholder:"on|off" group:"webhooks" help:"Events may be sent to this machine, also without TLS. Without it as --demo says."`
+
 	SMTPURL  string `name:"smtp-url" env:"SMTP_URL" placeholder:"URL" group:"mail" help:"Server that sends mail, smtp://user:password@host:587 (STARTTLS) or smtps://. Without it mail is written to the log, the tokens in it too."`
 	MailFrom string `env:"MAIL_FROM" placeholder:"ADDRESS" group:"mail" help:"Address that mail comes from, such as Bank <bank@example.com>."`
 
@@ -61,6 +64,9 @@ type settings struct {
 	demo          bool
 	openingCredit transfers.Amount
 	mail          mailer // nil for none
+
+	webhookRate     int64 // a second and partner
+	webhookLoopback bool
 }
 
 // check reads the settings. Each fault is one line that names the setting and says what would be right; no fault
@@ -100,6 +106,10 @@ func (c Config) check() (settings, []error) {
 	fault("--demo (BANKAPI_DEMO)", err)
 	s.openingCredit, err = parseCredit(c.OpeningCredit)
 	fault("--opening-credit (BANKAPI_OPENING_CREDIT)", err)
+	s.webhookRate, err = parseWebhookRate(c.WebhookRate)
+	fault("--webhook-rate (BANKAPI_WEBHOOK_RATE)", err)
+	s.webhookLoopback, err = parseWebhookLoopback(c.WebhookLoopback, s.demo)
+	fault("--webhook-loopback (BANKAPI_WEBHOOK_LOOPBACK)", err)
 	s.mail, err = parseMail(c.SMTPURL, c.MailFrom)
 	fault("--smtp-url (SMTP_URL)", err)
 	fault("--log-format (BANKAPI_LOG_FORMAT)", checkWord(c.LogFormat, "text", "json"))

@@ -20,6 +20,7 @@ import (
 	"example.com/bankapi/internal/rates"
 	"example.com/bankapi/internal/telemetry"
 	"example.com/bankapi/internal/transfers"
+	"example.com/bankapi/internal/webhooks"
 )
 
 type serveCommand struct{}
@@ -71,6 +72,7 @@ func (serveCommand) Run(ctx context.Context, p *program) (err error) {
 type bank struct {
 	accounts *auth.Service
 	ledger   *transfers.Service
+	hooks    *webhooks.Service
 	keys     idempotency.Store
 	limits   *limits
 	api      http.Handler
@@ -92,12 +94,13 @@ func newBank(ctx context.Context, p *program, policies *policyfile.Live, pool *p
 	b := &bank{
 		accounts: auth.New(pool, auth.Options{Log: p.log, MailReset: mailReset(p.mail, p.log)}),
 		ledger:   transfers.New(pool, transfers.Options{Log: p.log, OpeningCredit: p.openingCredit, Settled: metrics.Batch}),
+		hooks:    newWebhooks(p, pool),
 		keys:     idempotency.Store{Pool: pool},
 		limits:   limits,
 		timeout:  p.requestTimeout,
 	}
 	deps := httpapi.Deps{
-		Auth: b.accounts, Transfers: b.ledger, Keys: b.keys, Rates: rates.Store{Pool: pool},
+		Auth: b.accounts, Transfers: b.ledger, Webhooks: b.hooks, Keys: b.keys, Rates: rates.Store{Pool: pool},
 		Limiter: limits.limiter, Limits: policies,
 		ClientIP: clientip.Resolver{Trusted: p.trustedProxies}, Ready: ready,
 		Now: time.Now, Log: p.log, Metrics: metrics,
@@ -115,7 +118,7 @@ func (b *bank) open(ctx context.Context, p *program, doors *doors, db *database)
 	lasting, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
 	var background errgroup.Group
-	for _, work := range []func(context.Context) error{b.ledger.Run, b.accounts.Listen, b.accounts.SendResets, b.limits.run, b.tidy(p.log)} {
+	for _, work := range []func(context.Context) error{b.ledger.Run, b.accounts.Listen, b.accounts.SendResets, b.hooks.Run, b.limits.run, b.tidy(p.log)} {
 		background.Go(func() error { return work(lasting) })
 	}
 

@@ -18,9 +18,10 @@ const (
 // logged and tried again the next time: nothing depends on it but disk space.
 func (b *bank) tidy(log *slog.Logger) func(context.Context) error {
 	chores := map[string]func(context.Context) (int64, error){
-		"limits":          func(ctx context.Context) (int64, error) { return b.limits.guards.Purge(ctx, tidyBatch) },
-		"sessions":        func(ctx context.Context) (int64, error) { return b.accounts.Purge(ctx, tidyBatch) },
-		"password_resets": func(ctx context.Context) (int64, error) { return b.accounts.PurgeResets(ctx, tidyBatch) },
+		"limits":             func(ctx context.Context) (int64, error) { return b.limits.guards.Purge(ctx, tidyBatch) },
+		"sessions":           func(ctx context.Context) (int64, error) { return b.accounts.Purge(ctx, tidyBatch) },
+		"webhook_deliveries": func(ctx context.Context) (int64, error) { return b.hooks.Purge(ctx, tidyBatch) },
+		"password_resets":    func(ctx context.Context) (int64, error) { return b.accounts.PurgeResets(ctx, tidyBatch) },
 		"idempotency_keys": func(ctx context.Context) (int64, error) {
 			return b.keys.Purge(ctx, time.Now().Add(-keysLive), tidyBatch)
 		},

@@ -28,6 +28,7 @@ import (
 	"example.com/bankapi/internal/rates"
 	"example.com/bankapi/internal/telemetry"
 	"example.com/bankapi/internal/transfers"
+	"example.com/bankapi/internal/webhooks"
 )
 
 const password = "correct-horse-battery-staple"
@@ -81,6 +82,7 @@ func openBank(t testing.TB, change ...func(*httpapi.Deps)) *bank {
 			Hash: auth.HashParams{MemoryKiB: 64, Passes: 1, Threads: 1},
 		}),
 		Transfers: transfers.New(b.pool, transfers.Options{OpeningCredit: 100_000}),
+		Webhooks:  webhooks.New(b.pool, webhooks.Options{}),
 		Keys:      idempotency.Store{Pool: b.pool},
 		Rates:     rates.Store{Pool: b.pool},
 		Limiter: &ratelimit.Limiter{

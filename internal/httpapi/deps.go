@@ -14,12 +14,14 @@ import (
 	"example.com/bankapi/internal/rates"
 	"example.com/bankapi/internal/telemetry"
 	"example.com/bankapi/internal/transfers"
+	"example.com/bankapi/internal/webhooks"
 )
 
 // Deps is all that the API is made of, wired by hand in cmd/bankapi.
 type Deps struct {
 	Auth      *auth.Service
 	Transfers *transfers.Service
+	Webhooks  *webhooks.Service
 	Keys      idempotency.Store
 	Rates     rates.Store
 	Limiter   *ratelimit.Limiter

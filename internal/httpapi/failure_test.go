@@ -101,7 +101,7 @@ func TestDatabaseAway(t *testing.T) {
 	b.pool.Close() // a fault nobody foresaw
 	for _, request := range [][2]string{
 		{"GET", "/me"}, {"GET", "/accounts"}, {"GET", "/accounts/" + from}, {"GET", "/accounts/" + from + "/entries"}, {"GET", "/transfers"},
-		{"GET", "/transfers/tr_" + strings.Repeat("0", 26)}, {"GET", "/idempotency-keys/k"}, {"GET", "/api-keys"}, {"GET", "/rates"},
+		{"GET", "/transfers/tr_" + strings.Repeat("0", 26)}, {"GET", "/idempotency-keys/k"}, {"GET", "/api-keys"}, {"GET", "/rates"}, {"GET", "/webhooks"}, {"DELETE", noHook},
 		{"DELETE", "/api-keys/key_" + strings.Repeat("0", 26)}, {"DELETE", "/sessions/current"},
 	} {
 		got := ada.rested().do(request[0], request[1], "")
@@ -112,7 +112,7 @@ func TestDatabaseAway(t *testing.T) {
 	}
 	for path, body := range map[string]string{
 		"/users": credentials("new@example.com", password), "/sessions": credentials(ada.email, password), "/accounts": `{"currency":"NGN"}`,
-		"/api-keys": `{"name":"n"}`,
+		"/api-keys": `{"name":"n"}`, "/webhooks": `{"url":"https://example.com"}`,
 	} {
 		wantProblem(t, ada.rested().do("POST", path, body), http.StatusInternalServerError, "about:blank")
 	}
@@ -131,17 +131,17 @@ func TestSlowRequestsAreGivenUp(t *testing.T) {
 	b.handler = httpapi.New(deps)
 	for _, path := range []string{
 		"/me", "/rates", "/accounts", "/accounts/" + from, "/accounts/" + from + "/entries", "/transfers", "/transfers/tr_" + strings.Repeat("0", 26),
-		"/idempotency-keys/k", "/api-keys",
+		"/idempotency-keys/k", "/api-keys", "/webhooks",
 	} {
 		r := ada.rested().request("GET", path, nil)
 		got := ada.send(r, openapitest.LimitsUnknown)
 		wantProblem(t, got, http.StatusServiceUnavailable, "timed-out")
 		wantHeader(t, got, "Retry-After", "1")
 	}
-	for path, body := range map[string]string{"/accounts": `{"currency":"NGN"}`, "/api-keys": `{"name":"n"}`} {
+	for path, body := range map[string]string{"/accounts": `{"currency":"NGN"}`, "/api-keys": `{"name":"n"}`, "/webhooks": `{"url":"https://example.com"}`} {
 		wantProblem(t, ada.rested().do("POST", path, body), http.StatusServiceUnavailable, "timed-out")
 	}
-	for _, path := range []string{noKey, "/sessions/current"} {
+	for _, path := range []string{noKey, noHook, "/sessions/current"} {
 		wantProblem(t, ada.rested().do("DELETE", path, ""), http.StatusServiceUnavailable, "timed-out")
 	}
 	got := ada.rested().transfer("k", order(from, to, 1))

@@ -10,6 +10,7 @@ import (
 	"example.com/bankapi/internal/ratelimit"
 	"example.com/bankapi/internal/rates"
 	"example.com/bankapi/internal/transfers"
+	"example.com/bankapi/internal/webhooks"
 )
 
 // ProblemType is a class of problem: everything about it that never varies (RFC 9457).
@@ -40,6 +41,7 @@ var (
 	accountNotFound = own("account-not-found", http.StatusNotFound, "No such account of yours")
 	transferMissing = own("transfer-not-found", http.StatusNotFound, "No such transfer of yours")
 	apiKeyNotFound  = own("api-key-not-found", http.StatusNotFound, "No such API key of yours")
+	webhookMissing  = own("webhook-not-found", http.StatusNotFound, "No such webhook of yours")
 	ratesNotFound   = own("rates-not-found", http.StatusNotFound, "No rates for this base currency")
 	emailTaken      = own("email-taken", http.StatusConflict, "The e-mail address is taken")
 	keyInUse        = retry(own("idempotency-key-in-use", http.StatusConflict, "A request with this Idempotency-Key is still running"), 1)
@@ -53,6 +55,7 @@ var (
 	outOfRange      = own("amount-out-of-range", http.StatusUnprocessableEntity, "The receiving account cannot hold that much")
 	tooManyAccounts = own("too-many-accounts", http.StatusUnprocessableEntity, "You have as many accounts as one customer may have")
 	tooManyAPIKeys  = own("too-many-api-keys", http.StatusUnprocessableEntity, "You have as many API keys as one customer may have")
+	tooManyWebhooks = own("too-many-webhooks", http.StatusUnprocessableEntity, "You have as many webhooks as one customer may have")
 	resetInvalid    = own("reset-token-invalid", http.StatusUnprocessableEntity, "The password reset token is not valid")
 	noFunds         = own("insufficient-funds", http.StatusUnprocessableEntity, "The balance is too low")
 	timedOut        = retry(own("timed-out", http.StatusServiceUnavailable, "The request took too long"), 1)
@@ -72,8 +75,8 @@ var (
 // types lists the problem types for those who check them against the document and the pages.
 var types = []*ProblemType{
 	malformedBody, validation, weakPassword, twoCredentials, keyMissing, keyInvalid, noCredentials, invalidToken, badCredentials, sessionRequired,
-	accountNotFound, transferMissing, apiKeyNotFound, ratesNotFound, emailTaken, keyInUse, keyReused, recipient, sameAccount,
-	currencyUnknown, currencyDiffers, frozen, recipientFrozen, outOfRange, tooManyAccounts, tooManyAPIKeys, resetInvalid, noFunds, timedOut, quotaExceeded, reducedCapacity, notFound, methodNotAllowed,
+	accountNotFound, transferMissing, apiKeyNotFound, webhookMissing, ratesNotFound, emailTaken, keyInUse, keyReused, recipient, sameAccount,
+	currencyUnknown, currencyDiffers, frozen, recipientFrozen, outOfRange, tooManyAccounts, tooManyAPIKeys, tooManyWebhooks, resetInvalid, noFunds, timedOut, quotaExceeded, reducedCapacity, notFound, methodNotAllowed,
 	bodyTooLarge, notJSON, internal,
 }
 
@@ -126,7 +129,7 @@ var rows = []struct {
 	{auth.ErrMalformedCredentials, invalidToken, invalidTokenDetail},
 	{auth.ErrInvalidToken, invalidToken, invalidTokenDetail},
 	{auth.ErrTwoCredentials, twoCredentials, "Send one Authorization header."},
-	{auth.ErrSessionRequired, sessionRequired, "Log in to do this: an API key must not make or end credentials."},
+	{auth.ErrSessionRequired, sessionRequired, "Log in to do this: an API key must not make or end what outlives it."},
 	{auth.ErrBadCredentials, badCredentials, "No user has this e-mail address and this password."},
 	{auth.ErrBusy, reducedCapacity, "Too many passwords are being checked just now."},
 	{auth.ErrInvalidReset, resetInvalid, "The token is unknown, used or too old. Ask for a new one."},
@@ -157,6 +160,10 @@ var rows = []struct {
 	{transfers.ErrKeyInUse, keyInUse, "The first request with this key has not been answered yet. Send it again to get its answer."},
 	{transfers.ErrOverloaded, reducedCapacity, "The order cannot be settled in time. Send it again with the same key: it will be executed once."},
 
+	{webhooks.ErrInvalidURL, validation, "Events cannot be sent to this URL."},
+	{webhooks.ErrTooManyWebhooks, tooManyWebhooks, "Delete one that is not needed any more."},
+	{webhooks.ErrWebhookNotFound, webhookMissing, "The webhook does not exist, is deleted, or is not yours."},
+
 	{ratelimit.ErrShaperFull, reducedCapacity, "Too much is waiting for a partner just now."},
 	{rates.ErrUnknownBase, ratesNotFound, "No rates are published for this currency."},
 
@@ -180,6 +187,10 @@ func problemOf(err error) Problem {
 	if weak, ok := errors.AsType[*auth.WeakPasswordError](err); ok {
 		return Problem{Type: weakPassword, Detail: "The password " + weak.Reason + ".",
 			Faults: []Fault{{Pointer: "#/password", Detail: "The password " + weak.Reason + "."}}}
+	}
+	if url, ok := errors.AsType[*webhooks.URLError](err); ok {
+		return Problem{Type: validation, Detail: "See errors for each fault.",
+			Faults: []Fault{{Pointer: "#/url", Detail: "The URL " + url.Reason + "."}}}
 	}
 	for _, row := range rows {
 		if errors.Is(err, row.err) {

@@ -59,6 +59,9 @@ func (a *api) router() chi.Router {
 		r.Get("/api-keys", a.member(a.listAPIKeys, "limit", "cursor"))
 		r.Post("/api-keys", a.member(a.createAPIKey))
 		r.Delete("/api-keys/{id}", a.member(a.revokeAPIKey))
+		r.Get("/webhooks", a.member(a.listWebhooks, "limit", "cursor"))
+		r.Post("/webhooks", a.member(a.createWebhook))
+		r.Delete("/webhooks/{id}", a.member(a.deleteWebhook))
 	})
 	return r
 }

@@ -15,6 +15,7 @@ import (
 var (
 	noAccount  = "/accounts/acct_" + strings.Repeat("0", 26)
 	noTransfer = "/transfers/tr_" + strings.Repeat("0", 26)
+	noHook     = "/webhooks/hook_" + strings.Repeat("0", 26)
 	noKey      = "/api-keys/key_" + strings.Repeat("0", 26)
 )
 
@@ -23,6 +24,7 @@ var memberRoutes = [][2]string{
 	{"DELETE", "/sessions/current"}, {"GET", "/me"}, {"GET", "/accounts"}, {"POST", "/accounts"}, {"GET", noAccount}, {"GET", noAccount + "/entries"},
 	{"GET", "/transfers"}, {"POST", "/transfers"}, {"GET", noTransfer}, {"GET", "/idempotency-keys/k"}, {"GET", "/limits"},
 	{"GET", "/api-keys"}, {"POST", "/api-keys"}, {"DELETE", noKey},
+	{"GET", "/webhooks"}, {"POST", "/webhooks"}, {"DELETE", noHook},
 }
 
 func TestMemberRoutesWantAToken(t *testing.T) {
@@ -80,6 +82,7 @@ func TestQueriesAreStrictEverywhere(t *testing.T) {
 		wantProblem(t, ada.rested().do("GET", path, ""), http.StatusBadRequest, "validation-failed")
 	}
 	wantProblem(t, ada.do("DELETE", "/api-keys/x", ""), http.StatusBadRequest, "validation-failed")
+	wantProblem(t, ada.do("DELETE", "/webhooks/x", ""), http.StatusBadRequest, "validation-failed")
 	for _, key := range []string{"a%20b", "%00", "%C3%A9", "a%2Cb", `%22`, strings.Repeat("k", 256)} {
 		wantProblem(t, ada.rested().do("GET", "/idempotency-keys/"+key, ""), http.StatusBadRequest, "idempotency-key-invalid")
 	}
@@ -100,6 +103,7 @@ func TestWhatIsNotThereIs404(t *testing.T) {
 		wantProblem(t, ada.rested().do("GET", path, ""), http.StatusNotFound, slug)
 	}
 	wantProblem(t, ada.rested().do("DELETE", noKey, ""), http.StatusNotFound, "api-key-not-found")
+	wantProblem(t, ada.rested().do("DELETE", noHook, ""), http.StatusNotFound, "webhook-not-found")
 	grace := b.somebody()
 	hers := grace.openAccount("NGN")
 	wantProblem(t, ada.rested().do("GET", "/accounts/"+hers, ""), http.StatusNotFound, "account-not-found")
@@ -110,7 +114,7 @@ func TestBodiesAreStrictEverywhere(t *testing.T) {
 	t.Parallel()
 	b := openBank(t)
 	ada := b.somebody()
-	for _, path := range []string{"/users", "/sessions", "/password-resets", "/password-resets/confirm", "/accounts", "/api-keys", "/transfers"} {
+	for _, path := range []string{"/users", "/sessions", "/password-resets", "/password-resets/confirm", "/accounts", "/api-keys", "/webhooks", "/transfers"} {
 		for _, body := range []string{"[]", "{", "null", `{"a":1}{}`, `{"a":1,"a":2}`, `{"name":"\ud800"}`, `{"name":"\u0000"}`, "\xff"} {
 			got := ada.rested().do("POST", path, body, "Idempotency-Key", "k")
 			wantProblem(t, got, http.StatusBadRequest, "malformed-body")
