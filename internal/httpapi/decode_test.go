@@ -144,6 +144,30 @@ func TestTellsEveryFaultAtOnce(t *testing.T) {
 	}
 }
 
+func TestTextKeepsItsDirection(t *testing.T) {
+	t.Parallel()
+	faults := func(s string) int {
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := fields{members: object{"name": raw, "memo": raw}}
+		f.text("name", 64)
+		f.optionalText("memo", 64)
+		return len(f.faults)
+	}
+	for _, r := range "\u0085\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
+		if n := faults("pay" + string(r) + "roll"); n != 2 {
+			t.Errorf("%U: %d faults, want one each in name and memo", r, n)
+		}
+	}
+	for _, good := range []string{"R&D", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\U0001f469\u200d\U0001f4bb", "\u05e9\u05dc\u05d5\u05dd", "\u2065"} {
+		if n := faults(good); n != 0 {
+			t.Errorf("%q: %d faults, want none", good, n)
+		}
+	}
+}
+
 // FuzzDecode: whatever is accepted re-encodes to the same meaning, and the members it is made of are all there.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{

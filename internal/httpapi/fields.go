@@ -106,9 +106,15 @@ func (f *fields) any(name string, most int) (s string, ok bool) {
 }
 
 func (f *fields) printable(name, s string) {
-	if strings.ContainsFunc(s, unicode.IsControl) {
+	if strings.ContainsFunc(s, isControl) {
 		f.fault(name, "Must not contain control characters.")
 	}
+}
+
+// isControl also finds the characters that turn the direction of the text around them: with these a name can be made to
+// look like another. The joiners, which scripts and emoji need, are none.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }
 
 // maxAmount is the largest amount of one transfer in minor units.
