@@ -87,7 +87,7 @@ func newBank(ctx context.Context, p *program, policies *policyfile.Live, pool *p
 	if err != nil {
 		return nil, err
 	}
-	limits, err := newLimits(ctx, p, policies, pool, httpapi.LimitObserver{Log: p.log, Metrics: metrics})
+	limits, err := newLimits(ctx, p, policies, pool, &httpapi.LimitObserver{Log: p.log, Metrics: metrics})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func openBank(t testing.TB, change ...func(*httpapi.Deps)) *bank {
 		Rates:     rates.Store{Pool: b.pool},
 		Limiter: &ratelimit.Limiter{
 			Default:  &ratelimit.Backend{Name: "memory", Store: ratelimit.NewMemory(ratelimit.MemoryOptions{Now: b.clock.Now})},
-			Observer: httpapi.LimitObserver{Log: log, Metrics: metrics},
+			Observer: &httpapi.LimitObserver{Log: log, Metrics: metrics},
 			Now:      b.clock.Now,
 		},
 		Limits:  policyfile.NewLive(policyfile.Default()),

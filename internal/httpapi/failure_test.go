@@ -59,6 +59,9 @@ func TestStoreDown(t *testing.T) {
 	if !strings.Contains(b.log.String(), `"msg":"limiter store failed","store":"redis"`) {
 		t.Error("no warning in the log")
 	}
+	if lines := b.log.String(); !strings.Contains(lines, `"refused_by":"signup-ip"`) || strings.Count(lines, `"ERROR"`) != 1 { // GET /limits could not be answered
+		t.Errorf("a limit that fails closed is no error of its own: %s", lines)
+	}
 }
 
 // patientStore answers only when its caller has had enough.

@@ -44,11 +44,12 @@ func (a *api) member(h memberHandler, parameters ...string) http.HandlerFunc {
 	}, parameters...)
 }
 
-// fail answers with the error's problem. What a client must not see of a 5xx goes to the log.
+// fail answers with the error's problem. What a client must not see of a 5xx goes to the log. The refusal of a limit is
+// there already as refused_by, and a store that does not answer is told once for all by [LimitObserver].
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r)
 	problem := problemOf(err)
-	if problem.Type.Status >= http.StatusInternalServerError && x.failure == nil {
+	if problem.Type.Status >= http.StatusInternalServerError && x.failure == nil && x.refusedBy == nil {
 		x.failure = err
 	}
 	problem.write(w, instanceOf(r.URL), x.id)

@@ -1,0 +1,48 @@
+package httpapi_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/bankapi/internal/httpapi"
+)
+
+func TestAStoreThatFailsIsToldOncePerSecond(t *testing.T) {
+	t.Parallel()
+	now, log := &clock{}, &syncBuffer{}
+	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	o := &httpapi.LimitObserver{Now: now.Now, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))}
+	fail := func(store string, times int) {
+		var wg sync.WaitGroup
+		for range times {
+			wg.Go(func() { o.StoreFailed(store, errors.New("away")) })
+		}
+		wg.Wait()
+	}
+	fail("redis", 1000)
+	now.Advance(time.Second - time.Microsecond)
+	fail("redis", 5)
+	fail("postgres", 1)
+	now.Advance(time.Microsecond)
+	fail("redis", 2)
+	now.Advance(time.Hour)
+	fail("redis", 1)
+	want := []string{"redis more_since_last=0", "postgres more_since_last=0", "redis more_since_last=1004", "redis more_since_last=1", ""}
+	for i := range want[:4] {
+		want[i] = "level=WARN msg=\"limiter store failed\" store=" + want[i] + " error=away"
+	}
+	if diff := cmp.Diff(want, strings.Split(log.String(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
