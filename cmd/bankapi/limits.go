@@ -8,11 +8,13 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	_ "time/tzdata" // a policy file may name any time zone, and a container has none
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
 
 	"example.com/bankapi/internal/ratelimit"
+	"example.com/bankapi/internal/ratelimit/breaker"
 	"example.com/bankapi/internal/ratelimit/pgstore"
 	"example.com/bankapi/internal/ratelimit/policyfile"
 	"example.com/bankapi/internal/ratelimit/redisstore"
@@ -40,7 +42,7 @@ func newLimits(
 ) (*limits, error) {
 	l := &limits{live: live, hangup: make(chan os.Signal, 1), log: p.log, guards: pgstore.New(pool)}
 	policies := live.Current() // their names, which no file can change
-	guards := &ratelimit.Backend{Name: "postgres", Store: l.guards, Budget: guardBudget}
+	guards := l.backend("postgres", l.guards, guardBudget)
 	l.limiter = &ratelimit.Limiter{
 		Backends: map[string]*ratelimit.Backend{
 			policies.LoginAccount.Name:       guards,
@@ -48,7 +50,10 @@ func newLimits(
 			policies.SignUpIP.Name:           guards,
 			policies.PasswordResetEmail.Name: guards,
 		},
-		Observer: observer,
+		Observer:  observer,
+		Denials:   ratelimit.NewDenials(ratelimit.DenialsOptions{}),
+		Local:     ratelimit.NewMemory(ratelimit.MemoryOptions{}),
+		Instances: int(policies.Instances),
 	}
 	if p.redisURL == "" {
 		l.memory = ratelimit.NewMemory(ratelimit.MemoryOptions{})
@@ -61,11 +66,11 @@ func newLimits(
 	}
 	l.redis = client
 	store := redisstore.New(client, redisstore.Options{})
-	l.limiter.Default = &ratelimit.Backend{Name: "redis", Store: store}
+	l.limiter.Default = l.backend("redis", store, 0)
 	if _, cluster := client.(*redis.ClusterClient); cluster {
 		// One node has a caller's keys and another the one of everybody: two calls, and what the first one took is given
 		// back if the second refuses.
-		l.limiter.Backends["global-transfers"] = &ratelimit.Backend{Name: "redis", Store: store}
+		l.limiter.Backends["global-transfers"] = l.backend("redis", store, 0)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -75,12 +80,22 @@ func newLimits(
 	return l, nil
 }
 
+// backend is a store with a breaker that says when it opens and closes.
+func (l *limits) backend(name string, store ratelimit.Store, budget time.Duration) *ratelimit.Backend {
+	return &ratelimit.Backend{Name: name, Store: store, Budget: budget, Breaker: breaker.New(name, breaker.Options{
+		OnChange: func(name, from, to string) {
+			l.log.Warn("limiter breaker changed", "store", name, "from", from, "to", to)
+		},
+	})}
+}
+
 // run keeps the stores small and the policies those of their file until ctx ends.
 func (l *limits) run(ctx context.Context) error {
 	signal.Notify(l.hangup, syscall.SIGHUP)
 	defer signal.Stop(l.hangup)
 	var work sync.WaitGroup
 	work.Go(func() { l.live.Watch(ctx, l.log, l.hangup) })
+	work.Go(func() { l.limiter.Local.Run(ctx) })
 	if l.memory != nil {
 		work.Go(func() { l.memory.Run(ctx) })
 	}

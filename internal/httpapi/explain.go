@@ -213,15 +213,25 @@ func (a *api) judge(ctx context.Context, e *explanation, stage []asking) {
 func standingOf(c ratelimit.Claim, status ratelimit.Status) standing {
 	p := c.Policy
 	return standing{
-		Policy: p.Name, Algorithm: p.Limit.Algorithm.String(), Mode: "enforce", OnFailure: onFailure(p), Key: hashedKey(c.Key),
+		Policy: p.Name, Algorithm: p.Limit.Algorithm.String(), Mode: mode(p), OnFailure: onFailure(p), Key: hashedKey(c.Key),
 		Cost: c.Cost, Limit: p.Limit.Capacity(), Remaining: status.Remaining, Admits: status.Allowed,
 		WaitSeconds: ceilSeconds(status.Wait), ResetSeconds: ceilSeconds(status.Reset),
 	}
 }
 
+func mode(p *ratelimit.Policy) string {
+	if p.Shadow {
+		return "shadow"
+	}
+	return "enforce"
+}
+
 func onFailure(p *ratelimit.Policy) string {
-	if p.OnFailure == ratelimit.FailClosed {
+	switch {
+	case p.OnFailure == ratelimit.FailClosed:
 		return "closed"
+	case p.Share:
+		return "share"
 	}
 	return "open"
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type policyJSON struct {
 func (a *api) getLimits(w http.ResponseWriter, r *http.Request, caller auth.Principal) error {
 	claims := append(gather(r, []claim{a.userClaim, a.dailyClaim, a.addressClaim, a.anonymousClaim, a.signUpClaim}),
 		append(a.loginClaims(r, caller.Email), a.resetClaim(caller.Email))...)
+	claims = slices.DeleteFunc(claims, func(c ratelimit.Claim) bool { return c.Policy.Shadow }) // on trial, and no concern of theirs
 	for i := range claims {
 		claims[i].Cost = 0
 	}

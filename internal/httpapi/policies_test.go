@@ -109,6 +109,23 @@ func TestWhoIsExemptIsNotCounted(t *testing.T) {
 	wantHeader(t, wrong, "RateLimit-Policy", `"login-ip";q=20;w=900`) // nobody is exempt from this
 }
 
+// TestAPolicyOnTrialRefusesNobody counts what it would have done, where operators see it and callers do not.
+func TestAPolicyOnTrialRefusesNobody(t *testing.T) {
+	t.Parallel()
+	const user = "burst: 10, on_failure: share"
+	b := openBank(t, func(d *httpapi.Deps) { d.Limits = limits(t, user, user+", mode: shadow") })
+	ada := b.somebody()
+	for range 12 {
+		wantHeader(t, ada.must(http.StatusOK, "GET", "/me", ""), "RateLimit-Policy", `"ip";q=300;w=3, "daily";q=10000;w=86400`)
+	}
+	if _, shown := ada.left()["user"]; shown {
+		t.Error("GET /limits shows a policy on trial")
+	}
+	if metrics := b.admin("GET", "/metrics", "").String(); !strings.Contains(metrics, `policy="user"} 2`) {
+		t.Error("the metrics do not say what would have been refused")
+	}
+}
+
 // TestAnExchangedFileKeepsWhatWasUsed is CASES 14: six are used; the new limit of 8 has 2 left, not 8.
 func TestAnExchangedFileKeepsWhatWasUsed(t *testing.T) {
 	t.Parallel()

@@ -27,40 +27,41 @@ const (
 
 // DefaultPolicies returns the limits that hold where nobody set others.
 //
-// API limits fail open: without them the bank is slower under a flood, with them shut it would be down. Those that
+// API limits fail open, each process counting its share: without them the bank is slower under a flood, with them shut it
+// would be down. Those that
 // guard passwords and sign-up fail closed: an outage of the limiter must not be the moment to guess.
 func DefaultPolicies() Policies {
 	return Policies{
 		// Coarse and generous: a whole office may sit behind one address. It bounds what one address can cost
 		// before anything about a request is known.
 		IP: fixed(Policy{
-			Name: "ip", OnFailure: FailOpen,
+			Name: "ip", OnFailure: FailOpen, Share: true,
 			Limit: Limit{Algorithm: TokenBucket, Quota: 100, Period: time.Second, Burst: 300},
 		}),
 		// Callers without a verified identity, per address: made-up tokens cost their sender, never a customer.
 		Anonymous: fixed(Policy{
-			Name: "anonymous", OnFailure: FailOpen,
+			Name: "anonymous", OnFailure: FailOpen, Share: true,
 			Limit: Limit{Algorithm: TokenBucket, Quota: 5, Period: time.Second, Burst: 20},
 		}),
 		// Two transfers at once, then one each 2.5 s; ten reads at once, then two a second.
 		User: fixed(Policy{
-			Name: "user", OnFailure: FailOpen,
+			Name: "user", OnFailure: FailOpen, Share: true,
 			Limit: Limit{Algorithm: TokenBucket, Quota: 2, Period: time.Second, Burst: 10},
 		}),
 		// A day of UTC. A window, because that is what people mean by a day's quota: it begins again at midnight.
 		Daily: fixed(Policy{
-			Name: "daily", OnFailure: FailOpen,
+			Name: "daily", OnFailure: FailOpen, Share: true,
 			Limit: Limit{Algorithm: FixedWindow, Quota: 10_000, Period: 24 * time.Hour},
 		}),
 		// Transfers out of one account in any minute: a stolen token does not empty it in many small steps.
 		TransfersAccount: fixed(Policy{
-			Name: "transfers-account", OnFailure: FailOpen,
+			Name: "transfers-account", OnFailure: FailOpen, Share: true,
 			Limit: Limit{Algorithm: SlidingLog, Quota: 30, Period: time.Minute},
 		}),
 		// Transfers of everybody: 80 % of what a small machine's database settles. Private, because what others have
 		// left of it is nobody's business.
 		GlobalTransfers: fixed(Policy{
-			Name: "global-transfers", OnFailure: FailOpen, Private: true,
+			Name: "global-transfers", OnFailure: FailOpen, Share: true, Private: true,
 			Limit: Limit{Algorithm: TokenBucket, Quota: 12_000, Period: time.Second, Burst: 12_000},
 		}),
 		// Failed guesses at one account, wherever they come from. A log, because a window would admit twice as many

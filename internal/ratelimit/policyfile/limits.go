@@ -14,6 +14,10 @@ type Limits struct {
 	// Policies holds the numbers of the file. A policy that the file calls unlimited is nil.
 	ratelimit.Policies
 
+	// Instances is how many processes share the stores. While a store is away, each admits this part of the limits that
+	// say share. It is read at start: a change waits for the next one.
+	Instances int64
+
 	plans      map[string]*Plan
 	base       Plan
 	costs      map[Route]Costs

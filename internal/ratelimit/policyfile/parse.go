@@ -28,8 +28,8 @@ func Parse(text []byte, routes []Route) (*Limits, error) {
 }
 
 func (n node) limits(routes []Route) *Limits {
-	l := &Limits{plans: map[string]*Plan{}, costs: map[Route]Costs{}, principals: map[string]bool{}}
-	sections := n.members("policies", "plans", "routes", "exemptions")
+	l := &Limits{Instances: 1, plans: map[string]*Plan{}, costs: map[Route]Costs{}, principals: map[string]bool{}}
+	sections := n.members("policies", "plans", "routes", "exemptions", "instances")
 	for _, name := range []string{"policies", "plans", "routes"} {
 		if _, there := sections[name]; !there {
 			n.reader.fault(n.line, name, "is missing")
@@ -44,6 +44,9 @@ func (n node) limits(routes []Route) *Limits {
 	}
 	if costs, there := sections["routes"]; there {
 		costs.routes(l, routes)
+	}
+	if instances, there := sections["instances"]; there {
+		l.Instances, _ = instances.number(1)
 	}
 	if exemptions, there := sections["exemptions"]; there {
 		exemptions.exemptions(l)
@@ -81,7 +84,10 @@ func (n node) changed(base *ratelimit.Policy) *ratelimit.Policy {
 		n.fault("changes a policy that is unlimited or at fault above")
 		return nil
 	}
-	p := ratelimit.Policy{Name: base.Name, Limit: base.Limit, OnFailure: base.OnFailure, Private: base.Private}
+	p := ratelimit.Policy{
+		Name: base.Name, Limit: base.Limit, OnFailure: base.OnFailure,
+		Private: base.Private, Share: base.Share, Shadow: base.Shadow,
+	}
 	return n.made(&p, n.numbers(&p.Limit, n.members("quota", "period", "burst")))
 }
 

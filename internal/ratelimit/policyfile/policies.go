@@ -52,7 +52,7 @@ func (n node) policies(l *Limits) {
 // policy reads one policy; nil if a fault was noted.
 func (n node) policy(name string) *ratelimit.Policy {
 	p := ratelimit.Policy{Name: name}
-	m := n.members("algorithm", "quota", "period", "calendar", "zone", "burst", "on_failure", "private")
+	m := n.members("algorithm", "quota", "period", "calendar", "zone", "burst", "on_failure", "mode", "private")
 	bad := n.numbers(&p.Limit, m)
 	for _, needed := range []string{"algorithm", "quota", "period", "on_failure"} {
 		_, calendar := m["calendar"]
@@ -68,8 +68,14 @@ func (n node) policy(name string) *ratelimit.Policy {
 		bad = bad || !ok
 	}
 	if v, there := m["on_failure"]; there {
-		i, ok := v.word("open", "closed")
-		p.OnFailure = ratelimit.FailMode(i + 1)
+		i, ok := v.word("open", "closed", "share")
+		p.OnFailure = []ratelimit.FailMode{ratelimit.FailOpen, ratelimit.FailClosed, ratelimit.FailOpen}[i]
+		p.Share = i == 2
+		bad = bad || !ok
+	}
+	if v, there := m["mode"]; there {
+		i, ok := v.word("enforce", "shadow")
+		p.Shadow = i == 1
 		bad = bad || !ok
 	}
 	if v, there := m["private"]; there {

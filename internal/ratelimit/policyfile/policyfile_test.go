@@ -43,7 +43,7 @@ func TestTheDefaultFileIsTheDefault(t *testing.T) {
 			t.Errorf("%s: the file has %v, the defaults %v", name, g, w)
 			continue
 		}
-		if g.Name != w.Name || !reflect.DeepEqual(g.Limit, w.Limit) || g.OnFailure != w.OnFailure || g.Private != w.Private {
+		if g.Name != w.Name || !reflect.DeepEqual(g.Limit, w.Limit) || g.OnFailure != w.OnFailure || g.Private != w.Private || g.Share != w.Share || g.Shadow != w.Shadow {
 			t.Errorf("%s: the file has %+v, the defaults %+v", name, *g, *w)
 		}
 	}
@@ -129,9 +129,19 @@ func TestCalendars(t *testing.T) {
 	}
 }
 
+// TestPlansKeepHowAPolicyIsMeant: they change numbers only.
+func TestPlansKeepHowAPolicyIsMeant(t *testing.T) {
+	t.Parallel()
+	const user = "burst: 10, on_failure: share"
+	pro := parse(t, change(t, user, user+", mode: shadow, private: true")).Plan("pro").User
+	if !pro.Shadow || !pro.Share || !pro.Private || pro.Limit.Burst != 100 {
+		t.Errorf("got %+v, want a shadow, private and shared", *pro)
+	}
+}
+
 func TestUnlimitedIsAWord(t *testing.T) {
 	t.Parallel()
-	l := parse(t, change(t, "{ algorithm: token-bucket, quota: 100, period: 1s, burst: 300, on_failure: open }", "unlimited"))
+	l := parse(t, change(t, "{ algorithm: token-bucket, quota: 100, period: 1s, burst: 300, on_failure: share }", "unlimited"))
 	if l.IP != nil {
 		t.Errorf("got %+v, want none", *l.IP)
 	}
@@ -141,7 +151,7 @@ func TestUnlimitedIsAWord(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const (
-		ip    = "ip: { algorithm: token-bucket, quota: 100, period: 1s, burst: 300, on_failure: open }"
+		ip    = "ip: { algorithm: token-bucket, quota: 100, period: 1s, burst: 300, on_failure: share }"
 		login = "login-ip: { algorithm: sliding-log, quota: 20, period: 15m, on_failure: closed }"
 	)
 	const (
@@ -165,8 +175,8 @@ func TestFaults(t *testing.T) {
 		{ip, strings.Replace(ip, "1s", "second", 1), "policies.ip.period: must be a length of time such as 1s, 15m or 24h, is second"},
 		{ip, strings.Replace(ip, "token-bucket", "leaky", 1), "policies.ip.algorithm: must be token-bucket or"},
 		{ip, strings.Replace(ip, "token-bucket", "sliding-log", 1), "policies.ip.burst: a sliding-log has none, is 300"},
-		{ip, strings.Replace(ip, ", on_failure: open", "", 1), "policies.ip: on_failure is missing"},
-		{ip, strings.Replace(ip, "open", "ajar", 1), "policies.ip.on_failure: must be open or closed, is ajar"},
+		{ip, strings.Replace(ip, ", on_failure: share", "", 1), "policies.ip: on_failure is missing"},
+		{ip, strings.Replace(ip, "share", "ajar", 1), "policies.ip.on_failure: must be open or closed or share, is ajar"},
 		{ip, strings.Replace(ip, "burst", "bursts", 1), "policies.ip.bursts: there is no such member"},
 		{ip, ip + "\n  ip: unlimited", "policies.ip: stands on line"},
 		{ip, "", "policies: ip is missing"},
@@ -174,6 +184,8 @@ func TestFaults(t *testing.T) {
 		{ip, "ip: [1]", "policies.ip: must be a mapping"},
 		{login, "login-ip: unlimited", "policies.login-ip: guards passwords and cannot be unlimited"},
 		{login, login + "\n  another: unlimited", "policies.another: there is no such member"},
+		{ip, strings.Replace(ip, " }", ", mode: off }", 1), "policies.ip.mode: must be enforce or shadow, is off"},
+		{"instances: 1", "instances: 0", "instances: must be a whole number of at least 1, is 0"},
 		{"  free: {}", "", "plans: free is missing"},
 		{"  free: {}", "  free: {}\n  gold: {}", "plans.gold: there is no such member"},
 		{"  free: {}", "  free: { user: { burst: 4 } }", `routes.POST /transfers.user: costs 5 and policy "user" allows 4 at most in plan free`},
