@@ -24,7 +24,7 @@ type Config struct {
 	DataDir     string `env:"BANKAPI_DATA_DIR" default:".bankapi" placeholder:"DIR" group:"database" help:"Where the private server keeps its data between runs."`
 
 	Listen         string `env:"BANKAPI_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" group:"http" help:"Where the API listens. Port 0 takes a free one."`
-	AdminListen    string `env:"BANKAPI_ADMIN_LISTEN" default:"127.0.0.1:8081" placeholder:"HOST:PORT" group:"http" help:"Where metrics, audit and profiles are served, without credentials: keep it private. 'off' serves none."`
+	AdminListen    string `env:"BANKAPI_ADMIN_LISTEN" default:"127.0.0.1:8081" placeholder:"HOST:PORT" group:"http" help:"Where metrics, audit and profiles are served, without credentials, to whoever asks by IP address or as localhost: keep it private. 'off' serves none."`
 	TrustedProxies string `env:"TRUSTED_PROXIES" placeholder:"CIDR,..." group:"http" help:"Proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8. Without it the peer is the client."`
 	AllowedOrigins string `env:"BANKAPI_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." group:"http" help:"Web pages that may call the API, such as https://bank.example. Without it all may: there are no cookies to abuse."`
 	BehindTLS      string `name:"behind-tls" env:"BANKAPI_BEHIND_TLS" default:"off" placeholder:"on|off" group:"http" help:"TLS ends in front of the bank: send Strict-Transport-Security."`

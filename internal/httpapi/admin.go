@@ -8,11 +8,12 @@ import (
 )
 
 // NewAdmin returns what operators see: metrics, the audit of the ledger, the limits as they stand, profiles. It asks for no credentials, so it
-// belongs on a listener that only the machine itself, or its operators' network, can reach.
+// belongs on a listener that only the machine itself, or its operators' network, can reach, and answers only under an
+// IP address or localhost.
 func NewAdmin(d Deps) http.Handler {
 	a := newAPI(d)
 	r := chi.NewRouter()
-	r.Use(a.begin, a.recover, a.secure, capBody)
+	r.Use(a.begin, a.recover, a.secure, a.numberedHost, capBody)
 	r.NotFound(a.page(a.notFound))
 	r.MethodNotAllowed(a.page(a.methodNotAllowed))
 

@@ -6,6 +6,7 @@ import "errors"
 var (
 	errNotFound         = errors.New("not found")
 	errMethodNotAllowed = errors.New("method not allowed")
+	errMisdirected      = errors.New("a host that is not ours")
 	errBodyTooLarge     = errors.New("body too large")
 	errNotJSON          = errors.New("body is not announced as JSON")
 	errLimitsUnknown    = errors.New("a limiter's store did not answer")

@@ -23,7 +23,7 @@ import (
 func (b *bank) admin(method, path, body string) answer {
 	b.t.Helper()
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	httpapi.NewAdmin(b.deps).ServeHTTP(w, r)
 	return answer{Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}

@@ -67,6 +67,7 @@ var (
 
 	notFound         = plain(http.StatusNotFound)
 	methodNotAllowed = plain(http.StatusMethodNotAllowed)
+	misdirected      = plain(http.StatusMisdirectedRequest) // the admin listener's
 	bodyTooLarge     = plain(http.StatusRequestEntityTooLarge)
 	notJSON          = plain(http.StatusUnsupportedMediaType)
 	internal         = plain(http.StatusInternalServerError)
@@ -119,6 +120,7 @@ var rows = []struct {
 }{
 	{errNotFound, notFound, "There is nothing at this address."},
 	{errMethodNotAllowed, methodNotAllowed, "This address does not take that method. Allow lists those it takes."},
+	{errMisdirected, misdirected, "Ask by IP address, or as localhost."},
 	{errBodyTooLarge, bodyTooLarge, "The body is larger than 64 KiB."},
 	{errNotJSON, notJSON, "Send the body as Content-Type: application/json."},
 	{errNotReady, reducedCapacity, "The database cannot be reached, or its schema is not up to date."},
