@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"example.com/bankapi/internal/auth"
 	"example.com/bankapi/internal/clientip"
 	"example.com/bankapi/internal/idempotency"
@@ -45,6 +47,8 @@ type api struct {
 	Deps
 	docs         docsUI
 	problemPages map[string]problemPage
+	lookUps      singleflight.Group // of tokens that are not known, by address and token
+	lobby        lobby              // where they wait
 }
 
 func newAPI(d Deps) *api {
