@@ -68,6 +68,11 @@ bench: ## Run the benchmarks named BENCH (all), compared with the run before
 	@scripts/setup.sh postgres redis
 	@scripts/bench.sh '$(BENCH)' $(COUNT)
 
+.PHONY: bench-limiter
+bench-limiter: ## Compare the limiter with other Go limiters, in turns, and print medians and ratios
+	@scripts/setup.sh redis
+	@go -C bench run ./cmd/limiter
+
 ## Before a commit
 
 .PHONY: check

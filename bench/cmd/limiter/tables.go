@@ -33,9 +33,9 @@ func (r *runner) decisions() {
 			bar()
 		}
 		fmt.Printf("\n### One decision in memory, %d keys\n\n", n)
-		table("limiter", "ns", "CPU ns", "allocations", "bankapi is faster by")
+		table("limiter", "ns", "CPU ns", "allocations", "CPU against bankapi")
 		for i, res := range bench.Rounds(contenders, r.rounds, slice, bar) {
-			row(res.Name+" ("+bench.Limiters[i].Note+")", ns(res.Wall), ns(res.CPU), fmt.Sprintf("%.0f", allocs[res.Name]), times(1/res.Speed))
+			row(res.Name+" ("+bench.Limiters[i].Note+")", ns(res.Wall), ns(res.CPU), fmt.Sprintf("%.0f", allocs[res.Name]), times(1/res.CPUSpeed))
 		}
 	}
 }
@@ -91,10 +91,10 @@ func (r *runner) redis() {
 	contenders := bench.RedisContenders(client)
 	results := bench.Rounds(contenders, r.rounds, netSlice, newBar("Redis", len(contenders)*r.rounds))
 	fmt.Printf("\n### Redis on loopback, %d goroutines\n\n", bench.Callers)
-	table("call", "µs", "client CPU µs", "script µs", "cost against redis_rate")
+	table("call", "µs", "client CPU µs", "script µs", "time against redis_rate", "client CPU against redis_rate")
 	for i, res := range results {
 		script := bench.ScriptTime(client, contenders[i].Work, 2000)
-		row(res.Name, micros(res.Wall), micros(res.CPU), micros(script), times(1/res.Speed))
+		row(res.Name, micros(res.Wall), micros(res.CPU), micros(script), times(1/res.Speed), times(1/res.CPUSpeed))
 	}
 }
 
