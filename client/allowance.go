@@ -138,7 +138,7 @@ func (a *allowance) fitsBucket(r float64, t time.Duration) bool {
 // fitsWindow reports whether this answer can speak of a window, after what the last one said of its end.
 func (a *allowance) fitsWindow(sent, now time.Time, t time.Duration) bool {
 	earliest, latest := sent.Add(t-time.Second), now.Add(t)
-	same := now.Before(a.earliest) && a.seen.Before(earliest) // neither was over when the other was spoken of
+	same := now.Before(a.earliest) && !earliest.Before(a.seen) // neither was over when the other was spoken of
 	fits := !same || !earliest.After(a.latest) && !latest.Before(a.earliest)
 	switch {
 	case same:

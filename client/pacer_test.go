@@ -227,10 +227,11 @@ func TestPacerLetsOneGoFirstWhereItKnowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newLimited(func() time.Duration { return time.Second }, ratelimit.DefaultPolicies().IP)
 		paced := &client.Pacer{Base: server}
+		var wg sync.WaitGroup
 		for range 50 {
-			go func() { _, _ = call(t.Context(), paced, http.MethodGet, "/me") }()
+			wg.Go(func() { _, _ = call(t.Context(), paced, http.MethodGet, "/me") })
 		}
-		time.Sleep(time.Minute)
+		wg.Wait()
 		first, rest := server.arrivals[0], server.arrivals[1:]
 		for _, at := range rest {
 			if got := at.Sub(first); got != 2*time.Second {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -237,11 +238,12 @@ func TestAThousandClientsDoNotComeBackAtOnce(t *testing.T) {
 		const clients = 1000
 		scripts := make([]*script, clients)
 		began := time.Now()
+		var wg sync.WaitGroup
 		for i := range scripts {
 			scripts[i] = &script{lines: []string{`429 "3"`, "200"}}
-			go func() { _, _ = (&Retrier{Base: scripts[i]}).RoundTrip(request(t.Context(), "GET", "")) }()
+			wg.Go(func() { _, _ = (&Retrier{Base: scripts[i]}).RoundTrip(request(t.Context(), "GET", "")) })
 		}
-		time.Sleep(time.Minute)
+		wg.Wait()
 		perSlot := map[int64]int{}
 		for _, s := range scripts {
 			back := s.at[1].Sub(began)
