@@ -19,7 +19,8 @@ type ask struct {
 
 func (m *Memory) ask(c *Claim) ask {
 	r := c.Policy.ready()
-	return ask{policy: c.Policy, rule: r, limit: m.limits.numberOf(r), hash: m.hash(c), cost: c.Cost}
+	in := m.in(c.Policy, r)
+	return ask{policy: c.Policy, rule: r, limit: in.limit, hash: hashNamed(m.seed, in.name, &c.Key), cost: c.Cost}
 }
 
 // asks makes claims ready, sums those of one policy and key, and names the shards concerned.
@@ -53,14 +54,17 @@ func (m *Memory) unlock(shards uint64) {
 
 func (m *Memory) shard(hash uint64) *shard { return &m.shards[hash>>58] }
 
-func (m *Memory) hash(c *Claim) uint64 { return hashKey(m.seed, c) }
-
 // hashKey hashes the policy's name and both parts of the key, each by itself, so that ("ab", "c") and ("a", "bc")
 // differ.
 func hashKey(seed maphash.Seed, c *Claim) uint64 {
-	h := mix(maphash.String(seed, c.Policy.Name), maphash.String(seed, c.Key.Owner))
-	if c.Key.Part != "" {
-		h = mix(h, maphash.String(seed, c.Key.Part))
+	return hashNamed(seed, maphash.String(seed, c.Policy.Name), &c.Key)
+}
+
+// hashNamed is hashKey where the name has been hashed.
+func hashNamed(seed maphash.Seed, name uint64, k *Key) uint64 {
+	h := mix(name, maphash.String(seed, k.Owner))
+	if k.Part != "" {
+		h = mix(h, maphash.String(seed, k.Part))
 	}
 	return max(h, 1) // 0 marks a free cell
 }

@@ -1,6 +1,9 @@
 package ratelimit
 
-import "sync"
+import (
+	"hash/maphash"
+	"sync"
+)
 
 // limits numbers the limits under which a Memory has counted. Each cell carries the number of its own: a count cannot
 // be read without its limit, and a limit may change between two requests.
@@ -13,13 +16,7 @@ import "sync"
 type limits struct {
 	mu     sync.RWMutex
 	known  []Limit // by number; 0 is none
-	number map[Limit]*limitNumber
-}
-
-// limitNumber is a limit's number in one Memory.
-type limitNumber struct {
-	in *limits
-	n  uint64
+	number map[Limit]uint64
 }
 
 const (
@@ -27,40 +24,23 @@ const (
 	mostLimits = 1 << (64 - limitShift)
 )
 
-// numberOf returns the number of a rule's limit. The rule remembers it, so that the path of a request finds it at once.
-func (l *limits) numberOf(r *rule) uint64 {
-	n := r.number.Load()
-	if n == nil || n.in != l {
-		n = l.find(r.limit)
-		r.number.Store(n)
-	}
-	return n.n
-}
-
-func (l *limits) find(limit Limit) *limitNumber {
+// numberOf returns the number of a limit.
+func (l *limits) numberOf(limit Limit) uint64 {
 	l.mu.RLock()
 	n := l.number[limit]
 	l.mu.RUnlock()
-	if n != nil {
+	if n != 0 {
 		return n
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.add(limit)
-}
-
-func (l *limits) add(limit Limit) *limitNumber {
-	if n := l.number[limit]; n != nil {
+	if n := l.number[limit]; n != 0 || len(l.known) == mostLimits {
 		return n
 	}
 	if l.number == nil {
-		l.number, l.known = map[Limit]*limitNumber{}, []Limit{{}}
+		l.number, l.known = map[Limit]uint64{}, []Limit{{}}
 	}
-	n := &limitNumber{in: l}
-	if len(l.known) == mostLimits {
-		return n
-	}
-	n.n = uint64(len(l.known))
+	n = uint64(len(l.known))
 	l.known = append(l.known, limit)
 	l.number[limit] = n
 	return n
@@ -70,6 +50,23 @@ func (l *limits) limit(n uint64) Limit {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.known[n]
+}
+
+// ruleIn is what of a rule is always the same in one Memory.
+type ruleIn struct {
+	memory *Memory
+	limit  uint64 // its number
+	name   uint64 // the hash of its policy's name
+}
+
+// in returns it. The rule keeps that of the Memory that asked last, so that the path of a request finds it at once.
+func (m *Memory) in(p *Policy, r *rule) *ruleIn {
+	in := r.in.Load()
+	if in == nil || in.memory != m {
+		in = &ruleIn{memory: m, limit: m.limits.numberOf(r.limit), name: maphash.String(m.seed, p.Name)}
+		r.in.Store(in)
+	}
+	return in
 }
 
 // limit is the number of the limit under which a cell was counted.

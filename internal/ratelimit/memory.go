@@ -22,6 +22,7 @@ type Memory struct {
 	now   func() time.Time
 	real  bool // now is the system's clock
 	start time.Time
+	begun Instant      // start
 	ahead atomic.Int64 // µs by which the wall clock has run ahead of the monotonic one since start
 	seed  maphash.Seed
 
@@ -49,6 +50,7 @@ func NewMemory(o MemoryOptions) *Memory {
 		m.now = time.Now
 	}
 	m.start = m.now()
+	m.begun = InstantOf(m.start)
 	for i := range m.shards {
 		m.shards[i].most = max(1, o.MaxKeys/shardCount)
 	}
@@ -82,12 +84,12 @@ func (m *Memory) takeOne(c *Claim) Status {
 	s := m.shard(k.hash)
 	now := m.clock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.settle(m, &k, now)
 	st := s.take(m, &k, now)
 	if c.ID != "" && st.Allowed {
 		s.hold(&k, m.reservation(&k, c.ID), c.Cost, now)
 	}
+	s.mu.Unlock()
 	return st
 }
 
@@ -213,7 +215,7 @@ func (m *Memory) clock() Instant {
 	} else {
 		passed = m.now().Sub(m.start)
 	}
-	return InstantOf(m.start) + Instant(passed/time.Microsecond) + Instant(m.ahead.Load())
+	return m.begun + Instant(passed/time.Microsecond) + Instant(m.ahead.Load())
 }
 
 // catchUp follows a wall clock that was set forward, so that a day begins on time after a laptop slept. A wall clock

@@ -98,7 +98,7 @@ func TestMemoryBoundsReservations(t *testing.T) {
 		if err := m.Take(t.Context(), claims, out); err != nil || !out[0].Allowed {
 			t.Fatalf("%+v, %v", out[0], err)
 		}
-		held := len(m.shard(m.hash(&claims[0])).held)
+		held := len(m.shard(hashKey(m.seed, &claims[0])).held)
 		if held > 10 {
 			t.Fatalf("%d reservations held, want at most 10", held)
 		}
@@ -108,7 +108,7 @@ func TestMemoryBoundsReservations(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
-	if m.Sweep(); len(m.shard(m.hash(&claims[0])).held) != 0 || m.Len() != 0 {
+	if m.Sweep(); len(m.shard(hashKey(m.seed, &claims[0])).held) != 0 || m.Len() != 0 {
 		t.Error("a minute later something is still held")
 	}
 }
@@ -128,7 +128,7 @@ func TestMemoryRunsOutOfNumbersForLimits(t *testing.T) {
 			t.Fatalf("change %d, a unit more and a unit taken: %+v, want %d left", i, out[0], left)
 		}
 	}
-	if got := m.limits.find(Limit{Quota: 1}).n; got != 0 {
+	if got := m.limits.numberOf(Limit{Quota: 1}); got != 0 {
 		t.Errorf("number %d for one limit too many, want 0", got)
 	}
 }

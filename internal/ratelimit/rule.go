@@ -24,7 +24,7 @@ type rule struct {
 	log       Log
 	counter   Counter
 
-	number atomic.Pointer[limitNumber] // in the Memory that asked last
+	in atomic.Pointer[ruleIn] // in the Memory that asked last
 
 	advert string // its member of RateLimit-Policy: "user";q=10;w=5
 }
