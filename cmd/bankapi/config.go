@@ -29,6 +29,7 @@ type Config struct {
 	AllowedOrigins string `env:"BANKAPI_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." group:"http" help:"Web pages that may call the API, such as https://bank.example. Without it all may: there are no cookies to abuse."`
 	BehindTLS      string `name:"behind-tls" env:"BANKAPI_BEHIND_TLS" default:"off" placeholder:"on|off" group:"http" help:"TLS ends in front of the bank: send Strict-Transport-Security."`
 	RequestTimeout string `env:"BANKAPI_REQUEST_TIMEOUT" default:"10s" placeholder:"TIME" group:"http" help:"Longest time for one request."`
+	MaxConnections string `env:"BANKAPI_MAX_CONNECTIONS" default:"10000" placeholder:"N" group:"http" help:"Connections that may be open to the API at a time; the next ones wait. Each takes a file descriptor and some 20 kB."`
 	ShutdownGrace  string `env:"BANKAPI_SHUTDOWN_GRACE" default:"20s" placeholder:"TIME" group:"http" help:"Time for the requests in flight when the bank is told to stop."`
 
 	RedisURL      string `name:"redis-url" env:"REDIS_URL" placeholder:"URL" group:"limits" help:"Redis in which several processes share the limits of requests, redis://host:6379/0. Without it each counts in its memory."`
@@ -59,6 +60,7 @@ type settings struct {
 	origins        []string
 	behindTLS      bool
 	requestTimeout time.Duration
+	maxConnections int
 	shutdownGrace  time.Duration
 
 	demo          bool
@@ -99,6 +101,8 @@ func (c Config) check() (settings, []error) {
 	fault("--behind-tls (BANKAPI_BEHIND_TLS)", err)
 	s.requestTimeout, err = parseDuration(c.RequestTimeout, time.Minute)
 	fault("--request-timeout (BANKAPI_REQUEST_TIMEOUT)", err)
+	s.maxConnections, err = parseConnections(c.MaxConnections)
+	fault("--max-connections (BANKAPI_MAX_CONNECTIONS)", err)
 	s.shutdownGrace, err = parseDuration(c.ShutdownGrace, time.Hour)
 	fault("--shutdown-grace (BANKAPI_SHUTDOWN_GRACE)", err)
 	fault("--redis-url (REDIS_URL)", checkRedisURL(c.RedisURL))
@@ -186,6 +190,14 @@ func parseDuration(s string, most time.Duration) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is no time between 1s and %v, such as 10s", s, most)
 	}
 	return d, nil
+}
+
+func parseConnections(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 1_000_000 {
+		return 0, fmt.Errorf("%q is no whole number between 1 and 1000000", s)
+	}
+	return n, nil
 }
 
 func parseCredit(s string) (transfers.Amount, error) {

@@ -132,7 +132,7 @@ func (b *bank) open(ctx context.Context, p *program, doors *doors, db *database)
 		return nil
 	})
 
-	sites := []site{newSite(doors.api, b.api, b.timeout, p.log)}
+	sites := []site{newSite(limitConnections(doors.api, p.maxConnections), b.api, b.timeout, p.log)}
 	if doors.admin != nil {
 		sites = append(sites, newSite(doors.admin, b.admin, profileTime, p.log))
 	}
