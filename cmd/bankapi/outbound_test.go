@@ -109,7 +109,7 @@ func TestFaultsOfMailAndWebhookSettings(t *testing.T) {
 	}
 	for loopback, want := range map[string]bool{"": false, "on": true, "off": false} {
 		set, faults := Config{
-			DataDir: "d", Listen: "127.0.0.1:0", AdminListen: "off", BehindTLS: "off", RequestTimeout: "1s", ShutdownGrace: "1s", Demo: "off",
+			DataDir: "d", Listen: "127.0.0.1:0", AdminListen: "off", BehindTLS: "off", RequestTimeout: "1s", MaxConnections: "1", ShutdownGrace: "1s", Demo: "off",
 			OpeningCredit: "0", WebhookRate: "7", WebhookLoopback: loopback, LogFormat: "text", LogLevel: "info",
 		}.check()
 		if len(faults) > 0 || set.webhookLoopback != want || set.webhookRate != 7 {
