@@ -51,6 +51,7 @@ func newLimits(
 			policies.PasswordResetEmail.Name: guards,
 		},
 		Observer:  observer,
+		Refusals:  ratelimit.NewRefusals(0),
 		Denials:   ratelimit.NewDenials(ratelimit.DenialsOptions{}),
 		Local:     ratelimit.NewMemory(ratelimit.MemoryOptions{}),
 		Instances: int(policies.Instances),

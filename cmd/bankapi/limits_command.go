@@ -23,6 +23,7 @@ type limitsCommand struct {
 	Check   limitsCheck   `cmd:"" help:"Look for faults in a policy file; exit 1 if there are any."`
 	Explain limitsExplain `cmd:"" help:"Ask a running bank what its limits would make of a request. Nothing is charged."`
 	Inspect limitsInspect `cmd:"" help:"Ask a running bank what an owner has left of a policy."`
+	Top     limitsTop     `cmd:"" help:"Ask a running bank which keys it refused most of late. They are hashed; inspect tells whose is which."`
 	Reset   limitsReset   `cmd:"" help:"Have a running bank forget what an owner has used of a policy: a customer locked out can log in again."`
 }
 
@@ -134,6 +135,32 @@ func printExplanation(out io.Writer, answer []byte) error {
 		default:
 			fmt.Fprintf(table, "%s\trefuses, %d s\t%d\t%d\t%d\t%s\t%s\n", policy.Policy, policy.WaitSeconds, policy.Cost, policy.Remaining, policy.Limit, policy.Mode, policy.Key)
 		}
+	}
+	return table.Flush()
+}
+
+type limitsTop struct{}
+
+// Run prints a line for each of the keys refused most.
+func (limitsTop) Run(ctx context.Context, p *program) error {
+	answer, err := askAdmin(ctx, p, http.MethodGet, "/ratelimit/top", nil)
+	if err != nil {
+		return err
+	}
+	var top struct {
+		Data []struct {
+			Policy, Key string
+			Count       int64
+			Over        int64 `json:"at_most_too_many"`
+		}
+	}
+	if err := json.Unmarshal(answer, &top); err != nil {
+		return fmt.Errorf("the bank's answer cannot be read: %w", err)
+	}
+	table := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "policy\tkey\trefused of late\tat most too many")
+	for _, k := range top.Data {
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\n", k.Policy, k.Key, k.Count, k.Over)
 	}
 	return table.Flush()
 }

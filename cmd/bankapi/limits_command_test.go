@@ -90,6 +90,9 @@ func TestLimitsAskARunningBank(t *testing.T) {
 	if out := ask(exitOK, "inspect", "anonymous", "127.0.0.1"); !strings.Contains(out, `"remaining":20,`) {
 		t.Errorf("inspect after a reset: %s", out)
 	}
+	if out := ask(exitOK, "top"); !strings.HasPrefix(out, "policy  key  refused of late") {
+		t.Errorf("top: %s", out)
+	}
 	if out := ask(exitFailed, "inspect", "nobody", "127.0.0.1"); !strings.Contains(out, "Not Found") {
 		t.Errorf("inspect nobody: %s", out)
 	}

@@ -22,6 +22,7 @@ func NewAdmin(d Deps) http.Handler {
 	r.Post("/ratelimit/explain", a.page(a.explain))
 	r.Get("/ratelimit/keys/{policy}/{owner}", a.page(a.inspectKey))
 	r.Delete("/ratelimit/keys/{policy}/{owner}", a.page(a.resetKey))
+	r.Get("/ratelimit/top", a.page(a.topRefused))
 	r.Get("/debug/pprof/*", pprof.Index)
 	r.Get("/debug/pprof/cmdline", pprof.Cmdline)
 	r.Get("/debug/pprof/profile", pprof.Profile)

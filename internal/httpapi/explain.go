@@ -196,7 +196,7 @@ func (a *api) judge(ctx context.Context, e *explanation, stage []asking) {
 			e.Policies = append(e.Policies, standing{Policy: asking.policy, Skipped: "unlimited or exempt", Admits: true})
 			continue
 		}
-		e.Policies = append(e.Policies, standingOf(d.Claims[next], d.Statuses[next]))
+		e.Policies = append(e.Policies, a.standingOf(d.Claims[next], d.Statuses[next]))
 		next++
 	}
 	if len(claims) == 0 || e.Answer == answerRefused || e.Answer == answerUnavailable {
@@ -210,10 +210,10 @@ func (a *api) judge(ctx context.Context, e *explanation, stage []asking) {
 	}
 }
 
-func standingOf(c ratelimit.Claim, status ratelimit.Status) standing {
+func (a *api) standingOf(c ratelimit.Claim, status ratelimit.Status) standing {
 	p := c.Policy
 	return standing{
-		Policy: p.Name, Algorithm: p.Limit.Algorithm.String(), Mode: mode(p), OnFailure: onFailure(p), Key: hashedKey(c.Key),
+		Policy: p.Name, Algorithm: p.Limit.Algorithm.String(), Mode: mode(p), OnFailure: onFailure(p), Key: a.nameOf(c),
 		Cost: c.Cost, Limit: p.Limit.Capacity(), Remaining: status.Remaining, Admits: status.Allowed,
 		WaitSeconds: ceilSeconds(status.Wait), ResetSeconds: ceilSeconds(status.Reset),
 	}

@@ -124,7 +124,7 @@ func TestExplainAgreesWithTheWire(t *testing.T) {
 
 func TestExplainSaysWhatWouldHappenAndChargesNothing(t *testing.T) {
 	t.Parallel()
-	b := openBank(t)
+	b := openBank(t, func(d *httpapi.Deps) { d.Limiter.Refusals = ratelimit.NewRefusals(10) })
 	ada, from, _ := b.pair()
 	me := into[struct{ ID string }](t, ada.must(http.StatusOK, "GET", "/me", ""))
 	for range 6 {
@@ -173,6 +173,20 @@ func TestExplainRefusesNonsense(t *testing.T) {
 		t.Errorf("got %d faults, want 6: %s", len(p.Errors), got)
 	}
 	wantProblem(t, b.admin("POST", "/ratelimit/explain", ""), http.StatusBadRequest, "malformed-body")
+}
+
+// TestTopRefusedKeysAreKnownByTheirHash: the list says how often, and inspect says whether it is this one.
+func TestTopRefusedKeysAreKnownByTheirHash(t *testing.T) {
+	t.Parallel()
+	b := openBank(t, func(d *httpapi.Deps) { d.Limiter.Refusals = ratelimit.NewRefusals(10) })
+	b.from("198.51.100.66").flood(50, "GET", "/rates")
+	got := b.admin("GET", "/ratelimit/top", "")
+	top := into[struct{ Data []ratelimit.RefusedKey }](t, got).Data
+	key := b.admin("GET", "/ratelimit/keys/anonymous/198.51.100.66", "")
+	want := []ratelimit.RefusedKey{{Policy: "anonymous", Key: key.text("key"), Count: 30}}
+	if diff := cmp.Diff(want, top); diff != "" || key.text("key") == "" || key.text("store") != "memory" {
+		t.Errorf("%s\n%s\n%s", key, got, diff)
+	}
 }
 
 func TestKeysAreInspectedAndReset(t *testing.T) {

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"net/netip"
 	"time"
@@ -12,10 +10,13 @@ import (
 	"example.com/bankapi/internal/ratelimit"
 )
 
-// limitKeyJSON is what one owner has left of one policy.
+// limitKeyJSON is what one owner has left of one policy, and where that is counted.
 type limitKeyJSON struct {
 	policyJSON
-	Key string `json:"key"` // hashed
+	Key           string `json:"key"` // hashed
+	Store         string `json:"store"`
+	Breaker       string `json:"breaker,omitempty"`        // closed, open or half-open
+	DeniedSeconds int64  `json:"denied_seconds,omitempty"` // for so long this process refuses without asking the store
 }
 
 // inspectKey shows one key of a policy: /ratelimit/keys/login-account/ada@example.com, .../ip/192.0.2.7.
@@ -24,14 +25,18 @@ func (a *api) inspectKey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := a.Limiter.Peek(r.Context(), claim)
+	found := a.Limiter.Inspect(r.Context(), claim)[0]
 	switch {
 	case r.Context().Err() != nil:
 		return r.Context().Err()
-	case d.Statuses[0].Unknown:
+	case found.Err != nil:
+		exchangeOf(r).failure = found.Err
 		return errLimitsUnknown
 	}
-	return respond(w, http.StatusOK, limitKeyJSON{policyShape(claim.Policy, d.Statuses[0]), hashedKey(claim.Key)})
+	return respond(w, http.StatusOK, limitKeyJSON{
+		policyJSON: policyShape(claim.Policy, found.Status), Key: a.nameOf(claim),
+		Store: found.Store, Breaker: found.Breaker, DeniedSeconds: ceilSeconds(found.Denied),
+	})
 }
 
 // resetKey forgets what one owner has used of a policy: a customer who is locked out can log in again.
@@ -44,7 +49,7 @@ func (a *api) resetKey(w http.ResponseWriter, r *http.Request) error {
 		exchangeOf(r).failure = err
 		return errLimitsUnknown
 	}
-	a.Log.InfoContext(r.Context(), "limit reset", "policy", claim.Policy.Name, "key", hashedKey(claim.Key))
+	a.Log.InfoContext(r.Context(), "limit reset", "policy", claim.Policy.Name, "key", a.nameOf(claim))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -72,11 +77,31 @@ func ownerOf(text string) string {
 	return text
 }
 
-// hashedKey names a key without saying whose it is: e-mail addresses do not belong in what operators pass around.
-func hashedKey(k ratelimit.Key) string {
-	sum := sha256.Sum256([]byte(k.Owner + "\x00" + k.Part))
-	return hex.EncodeToString(sum[:8])
+// nameOf names a claim's key as topRefused does, without saying whose it is: e-mail addresses do not belong in what
+// operators pass around.
+func (a *api) nameOf(c ratelimit.Claim) string {
+	if a.Limiter.Refusals == nil {
+		return ""
+	}
+	return a.Limiter.Refusals.Name(c.Policy.Name, c.Key)
 }
+
+// topRefused lists the keys refused most of late, hashed. Who suspects somebody asks inspectKey for the name of their key.
+func (a *api) topRefused(w http.ResponseWriter, r *http.Request) error {
+	now := a.Now
+	if a.Limiter.Now != nil { // refusals are dated by it
+		now = a.Limiter.Now
+	}
+	top := []ratelimit.RefusedKey{}
+	if a.Limiter.Refusals != nil {
+		top = a.Limiter.Refusals.Top(now(), mostRefused)
+	}
+	return respond(w, http.StatusOK, struct {
+		Data []ratelimit.RefusedKey `json:"data"`
+	}{top})
+}
+
+const mostRefused = 100
 
 // ceilSeconds rounds a wait up to whole seconds.
 func ceilSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
