@@ -46,7 +46,7 @@ images: # The images that containers start from; stand-ins where no registry ans
 
 .PHONY: test
 test: ## Run every test, against real PostgreSQL and Redis servers
-	@scripts/setup.sh postgres redis
+	@scripts/setup.sh postgres redis nginx
 	go test $$(go list ./... | grep -v '/tests$$')
 	go test -count=1 ./tests
 

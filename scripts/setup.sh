@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# See to it that the named things are on this machine: postgres, redis, cc.
+# See to it that the named things are on this machine: postgres, redis, nginx, cc.
 # As root on Debian what is missing is installed; anyone else is told what to do.
 # Quick and silent when all is there.
 #
@@ -41,6 +41,10 @@ has_redis() {
 	[[ -n ${BANKAPI_TEST_REDIS_URL-} ]] || command -v redis-server >/dev/null
 }
 
+has_nginx() {
+	command -v nginx >/dev/null || [[ -x /usr/sbin/nginx ]]
+}
+
 has_cc() {
 	command -v cc >/dev/null || command -v gcc >/dev/null
 }
@@ -49,6 +53,7 @@ package_of() {
 	case "$1" in
 	postgres) echo postgresql ;;
 	redis) echo redis-server ;;
+	nginx) echo nginx-light ;;
 	cc) echo gcc libc6-dev ;;
 	esac
 }
