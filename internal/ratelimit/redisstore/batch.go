@@ -81,15 +81,15 @@ func (s *Store) packGives(claims []ratelimit.Claim) *batch {
 	return b
 }
 
-// arguments are KEYS and ARGV of stage.lua.
-func (b *batch) arguments(clock any, command string) (keys []string, args []any) {
+// arguments are KEYS and ARGV of stage.lua. The time here says which boundaries of a calendar are near.
+func (b *batch) arguments(clock any, here ratelimit.Instant, command string) (keys []string, args []any) {
 	keys = make([]string, 0, 2*len(b.sums))
 	args = make([]any, 0, 3+7*len(b.sums))
 	args = append(args, clock, command, len(b.sums))
 	for i := range b.sums {
 		to := &b.sums[i]
 		a := algorithms[to.limit.Algorithm]
-		capacity, unit, micro := a.numbers(to.limit)
+		capacity, unit, micro := a.numbers(to.limit, here)
 		keys = append(keys, to.key)
 		args = append(args, a.name, min(to.cost, capacity+1), capacity, unit, micro, len(to.reserves))
 	}

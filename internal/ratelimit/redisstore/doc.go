@@ -25,7 +25,8 @@
 //
 // The limit ("capacity unit micro") stands beside the count because the count cannot be read without it: when a policy
 // is changed at run time, what was consumed stays consumed, at most the new capacity, and nobody waits longer than the
-// new limit needs.
+// new limit needs. A day or a month ends by the server's clock too: the script is told two successive boundaries
+// (ratelimit.Limit.Bounds) and chooses.
 //
 // Every write sets the end of its key in the same command or script: the instant, rounded up, at which the key is as
 // good as absent. A key that lost its end gets a new one at the next check. Reads never extend it.

@@ -50,7 +50,8 @@ type Store struct {
 	split  bool // owners live on different nodes
 	line   line
 
-	now func() time.Time // a test's clock; nil for the server's
+	now  func() time.Time // a test's clock; nil for the server's
+	here func() time.Time // says which boundaries of a calendar are near
 }
 
 var _ ratelimit.Store = (*Store)(nil)
@@ -63,7 +64,7 @@ type Options struct {
 // New returns a store on a client. Open makes a client with the right settings; another one should have
 // ContextTimeoutEnabled, so that a check ends in time, and no retries, so that a claim is not charged twice.
 func New(client redis.UniversalClient, o Options) *Store {
-	s := &Store{client: client, prefix: o.Prefix, line: line{client: client}}
+	s := &Store{client: client, prefix: o.Prefix, line: line{client: client}, here: time.Now}
 	if s.prefix == "" {
 		s.prefix = DefaultPrefix
 	}
@@ -174,7 +175,7 @@ func (s *Store) give(ctx context.Context, claims []ratelimit.Claim) error {
 // stage and buckets send a script by its digest, and in full where the server does not know it.
 func (s *Store) stage(command string) func(context.Context, *batch) *redis.Cmd {
 	return func(ctx context.Context, b *batch) *redis.Cmd {
-		keys, args := b.arguments(s.clock(), command)
+		keys, args := b.arguments(s.clock(), ratelimit.InstantOf(s.here()), command)
 		return s.line.run(ctx, stageScript, keys, args)
 	}
 }

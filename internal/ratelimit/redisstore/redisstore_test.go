@@ -13,6 +13,7 @@ import (
 	"example.com/bankapi/internal/dbtest"
 	"example.com/bankapi/internal/ratelimit"
 	"example.com/bankapi/internal/ratelimit/redisstore"
+	"example.com/bankapi/internal/ratelimit/storetest"
 )
 
 func TestTheScriptIsSentAgainWhereItIsUnknown(t *testing.T) {
@@ -59,35 +60,12 @@ func TestAllClaimsCostOneRoundTrip(t *testing.T) {
 }
 
 // Case 14: what was consumed is kept, clamped to the new capacity; nobody waits longer than the new limit needs.
-func TestALimitMayChangeWhileItIsCounted(t *testing.T) {
+func TestWhenALimitChanges(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name     string
-		old, new ratelimit.Limit
-		taken    int64
-		left     int64         // under the new limit
-		wait     time.Duration // for all of it, at most
-	}{
-		{"raised", bucket(1, time.Second, 10), bucket(1, time.Second, 20), 7, 13, 7 * time.Second},
-		{"lowered", bucket(1, time.Second, 10), bucket(1, time.Second, 5), 7, 0, 5 * time.Second},
-		{"lowered, some left", bucket(1, time.Second, 10), bucket(1, time.Second, 5), 3, 2, 3 * time.Second},
-		{"faster", bucket(1, time.Second, 10), bucket(10, time.Second, 10), 7, 3, 700 * time.Millisecond},
-		{"slower", bucket(10, time.Second, 10), bucket(1, time.Second, 10), 7, 3, 7 * time.Second},
-		{"a day to a second", bucket(1000, 24*time.Hour, 1000), bucket(3, time.Second, 3), 500, 0, time.Second},
-		{"shorter window", window(10, 24*time.Hour), window(10, time.Second), 7, 3, time.Second},
-		{"smaller window", window(10, time.Hour), window(5, time.Hour), 7, 0, time.Hour},
-		{"larger window", window(10, time.Hour), window(20, time.Hour), 7, 13, time.Hour},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := open(t, dbtest.RedisURL(t), &clock{now: time.UnixMicro(1_790_245_230_000_000)})
-			take(t, s, claim(&ratelimit.Policy{Name: "p", Limit: test.old, OnFailure: ratelimit.FailOpen}, test.taken))
-			changed := &ratelimit.Policy{Name: "p", Limit: test.new, OnFailure: ratelimit.FailOpen}
-			st := peek(t, s, claim(changed, test.new.Capacity()))
-			if st.Remaining != test.left || st.Wait <= 0 || st.Wait > test.wait {
-				t.Errorf("got %+v, want %d left and a wait of at most %v", st, test.left, test.wait)
-			}
-		})
-	}
+	storetest.Changes(t, func(t *testing.T) storetest.Harness {
+		clock := &clock{now: time.UnixMicro(1_790_245_230_000_000)}
+		return storetest.Harness{Store: open(t, dbtest.RedisURL(t), clock), Advance: clock.Advance}
+	})
 }
 
 func bucket(quota int64, period time.Duration, burst int64) ratelimit.Limit {

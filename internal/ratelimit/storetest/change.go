@@ -79,6 +79,7 @@ var changes = []change{
 	{"a day to a second", bucket(1000, 24*time.Hour, 1000), bucket(3, time.Second, 3), 500, 0, time.Second},
 	{"shorter window", window(10, 24*time.Hour), window(10, time.Second), 7, 3, time.Second},
 	{"smaller window", window(10, time.Hour), window(5, time.Hour), 7, 0, time.Hour},
+	{"larger window", window(10, time.Hour), window(20, time.Hour), 7, 13, time.Hour},
 	{"a window to a day", window(10, 30*24*time.Hour), day(10), 7, 3, 24 * time.Hour},
 	{"a month to a day", month(10), day(10), 7, 3, 24 * time.Hour},
 	{"a day to an hour", day(10), window(10, time.Hour), 7, 3, time.Hour},

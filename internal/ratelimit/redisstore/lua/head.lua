@@ -6,6 +6,7 @@
 -- KEYS  the key of each claim, then the key of each reservation
 -- ARGV  1 the clock   2 "take", "peek" or "give"   3 number of claims
 --       then per claim: algorithm, cost, capacity, unit or period, micro or 0, number of reservations
+--         (of a calendar window, two boundaries of it instead of period and 0)
 --       then per reservation: the units it may give back
 -- Take and peek answer per claim: allowed, remaining, wait, reset, oldest (µs).
 --

@@ -2,15 +2,30 @@
 function make.window()
   local window = {}
 
-  local function ending_of(c, at) return at - at % c.unit + c.unit end
+  -- window_end is the end of the window that now falls in. Where micro is not 0, it and unit are two boundaries of a calendar.
+  local function window_end(c)
+    if c.micro == 0 then return now - now % c.unit + c.unit end
+    if now < c.unit then return c.unit end
+    if now < c.micro then return c.micro end
+    -- A window that is over would be a fresh one for each request.
+    error('the clocks of Redis and bank differ by more than half a window')
+  end
+
+  -- same reports whether another limit cut the same windows: a calendar's boundaries move on with time.
+  local function same(c, limit)
+    local unit, micro = string.match(limit, ' (%d+) (%d+)$')
+    if c.micro == 0 then return tonumber(unit) == c.unit end
+    return micro ~= '0' and c.stop <= c.micro
+  end
 
   function window.load(c)
     local _, limit
     c.stop, c.used, _, limit = read(c)
     if c.stop <= now then
-      c.stop, c.used = ending_of(c, now), 0
-    elseif limit ~= c.limit then -- the period may be shorter now
-      c.stop, c.used, c.adapted = min(c.stop, ending_of(c, now)), min(c.used, c.capacity), true
+      c.stop, c.used = window_end(c), 0
+    elseif limit ~= c.limit then
+      if not same(c, limit) then c.stop = min(c.stop, window_end(c)) end
+      c.used, c.adapted = min(c.used, c.capacity), true
     end
   end
 
@@ -35,7 +50,7 @@ function make.window()
   end
 
   function window.give(c, taken, units)
-    if ending_of(c, taken) ~= c.stop or c.used == 0 then return end
+    if taken + 1 ~= c.stop or c.used == 0 then return end -- see span
     c.used = c.used - min(units, c.used)
     if c.used == 0 then call('DEL', c.key) else window.save(c) end
   end
