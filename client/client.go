@@ -29,15 +29,14 @@ func New(url, token string) *Client {
 	return &Client{URL: url, Token: token, HTTP: &http.Client{Transport: &Retrier{Base: &Pacer{Cost: Costs}}}}
 }
 
-// Costs is what requests to bankapi cost of each policy: a transfer 5 of the caller's own, anything else 1.
+// Costs is what requests to bankapi cost: a transfer 5 units of `user`, a look at the limits nothing of the caller's own,
+// anything else 1.
 func Costs(policy string, req *http.Request) int64 {
 	last := req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:]
 	switch {
-	case policy == "ip" || policy == "anonymous":
-		return 1 // they count requests, not work
-	case req.Method == http.MethodPost && last == "transfers":
+	case policy == "user" && req.Method == http.MethodPost && last == "transfers":
 		return 5
-	case policy == "user" && last == "limits":
+	case (policy == "user" || policy == "daily") && last == "limits":
 		return 0
 	}
 	return 1

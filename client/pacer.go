@@ -17,8 +17,9 @@ import (
 // as there is room, in the order in which they came. A request that would have to wait longer than MaxWait or than its
 // context lasts is not sent: the error is a *[WaitError].
 //
-// One Pacer is for one caller (one token), who uses his limits alone. With others on the same limit, and with sliding
-// windows, which do not say when a request of more than one unit fits, a 429 is rare and not impossible.
+// One Pacer is for one caller (one token), who uses his limits alone. Where others share a limit, where one name stands
+// for several counters (one for each account), and with sliding windows, which do not say when a request of more than
+// one unit fits, a 429 is rare and not impossible.
 //
 // The zero value is ready. Once in use its fields must not change; it is safe for concurrent use.
 type Pacer struct {
