@@ -108,6 +108,9 @@ func TestResetsWhenThingsBreak(t *testing.T) {
 		got := ada.rested().do("POST", "/password-resets", resetOf("grace@example.com"))
 		wantProblem(t, got, http.StatusServiceUnavailable, "#temporary-reduced-capacity")
 	}
+	if !strings.Contains(b.log.String(), `"error":"too many password resets wait for their mail"`) {
+		t.Error("the log does not know of the full queue")
+	}
 	b.handler = httpapi.New(b.deps)
 	b.pool.Close()
 	wantProblem(t, ada.do("POST", "/password-resets/confirm", confirm), http.StatusInternalServerError, "about:blank")
