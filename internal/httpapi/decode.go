@@ -70,7 +70,7 @@ func (w *walker) document() (object, error) {
 		return nil, err
 	}
 	w.path = nil
-	if _, err := w.dec.Token(); err != io.EOF {
+	if _, err := w.dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, w.fault("There is something after the JSON object.")
 	}
 	return members, nil
@@ -205,7 +205,7 @@ func (w *walker) fault(detail string) error {
 
 // syntaxFault says what encoding/json found, without its package's name.
 func syntaxFault(err error) string {
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "The JSON ends too early."
 	}
 	return "The JSON is malformed: " + strings.TrimPrefix(err.Error(), "json: ") + "."

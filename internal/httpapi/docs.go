@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
@@ -28,7 +29,7 @@ var docsAssets = map[string]bool{
 func newDocsUI() docsUI {
 	ui := v5emb.New("bankapi", "/openapi.yaml", "/docs")
 	page := capture{header: http.Header{}}
-	request, _ := http.NewRequest(http.MethodGet, "/docs", nil)
+	request, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "/docs", nil)
 	ui.ServeHTTP(&page, request)
 	return docsUI{page: page.body.Bytes(), policy: docsPolicy(page.body.String()), assets: ui}
 }

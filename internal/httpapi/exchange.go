@@ -32,7 +32,11 @@ func withExchange(r *http.Request, x *exchange) *http.Request {
 
 // exchangeOf returns the request's exchange. Every request that has passed the first layer has one.
 func exchangeOf(r *http.Request) *exchange {
-	return r.Context().Value(exchangeKey{}).(*exchange)
+	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
+	if !ok {
+		panic("httpapi: a request that has not passed begin")
+	}
+	return x
 }
 
 func (x *exchange) WriteHeader(status int) {

@@ -98,7 +98,7 @@ func TestExplainAgreesWithTheWire(t *testing.T) {
 		e := b.explain(question)
 		want := slices.DeleteFunc(e.names(), func(name string) bool { return slices.Contains(private, name) })
 		w := httptest.NewRecorder()
-		var body *strings.Reader = strings.NewReader("")
+		body := strings.NewReader("")
 		if method == "POST" {
 			body = strings.NewReader(bodies[pattern])
 		}

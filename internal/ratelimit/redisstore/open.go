@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -20,7 +21,7 @@ func Open(rawURL string) (redis.UniversalClient, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		// The error of url.Parse repeats the URL, and the URL may hold a password.
-		return nil, fmt.Errorf("redis URL: %w", err.(*url.Error).Err)
+		return nil, fmt.Errorf("redis URL: %w", errors.Unwrap(err))
 	}
 	query := u.Query()
 	switch {
