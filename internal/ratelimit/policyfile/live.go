@@ -38,7 +38,7 @@ func Open(path string, routes []Route) (*Live, error) {
 	}
 	live := &Live{path: path, routes: routes}
 	if err := live.read(); err != nil {
-		return nil, fmt.Errorf("limits file %s: %w", path, err)
+		return nil, fmt.Errorf("limits file %s is not used:\n%w", path, err)
 	}
 	return live, nil
 }

@@ -152,7 +152,7 @@ func TestOpenNamesTheFileAndItsFaults(t *testing.T) {
 	if err := os.WriteFile(path, change(t, "burst: 300", "burst: 0"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := policyfile.Open(path, nil); err == nil || !strings.Contains(err.Error(), path+": line ") {
+	if _, err := policyfile.Open(path, nil); err == nil || !strings.Contains(err.Error(), path+" is not used:\nline ") {
 		t.Errorf("a bad file: %v", err)
 	}
 }
