@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,8 @@ type Load struct {
 	request []byte
 	want    int
 	conns   []*wire
+	client  *http.Client
+	url     string
 }
 
 // Serve starts a server for requests of one path. Every answer must have the status want, but for the first: a limit of one
@@ -31,6 +34,8 @@ func Serve(h http.Handler, path string, want int) *Load {
 		l.conns = append(l.conns, &wire{conn: conn, in: bufio.NewReader(conn)})
 	}
 	must(l.conns[0].ask(l.request))
+	l.url = l.server.URL + path
+	l.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: Connections}}
 	return l
 }
 
@@ -43,8 +48,21 @@ func (l *Load) Work(n int) {
 	})
 }
 
+// GoWork is Work by net/http's client, as Go programs ask: more than half of the work is then the client's.
+func (l *Load) GoWork(n int) {
+	InParallel(n, Connections, func(int) {
+		r := must(l.client.Get(l.url))
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = r.Body.Close()
+		if r.StatusCode != l.want {
+			panic(fmt.Sprintf("status %d, want %d", r.StatusCode, l.want))
+		}
+	})
+}
+
 // Close ends the connections and the server.
 func (l *Load) Close() {
+	l.client.CloseIdleConnections()
 	for _, c := range l.conns {
 		_ = c.conn.Close()
 	}
@@ -85,13 +103,19 @@ func (w *wire) ask(request []byte) (status int, err error) {
 	return status, err
 }
 
-// Servers are started one by one and closed together.
-type Servers struct{ loads []*Load }
+// Servers are started one by one and closed together. They are asked by the bare client, or by Go's own.
+type Servers struct {
+	GoClient bool
+	loads    []*Load
+}
 
 // Contender starts a server for a handler.
 func (s *Servers) Contender(name string, h http.Handler, path string, want int) Contender {
 	l := Serve(h, path, want)
 	s.loads = append(s.loads, l)
+	if s.GoClient {
+		return Contender{name, l.GoWork}
+	}
 	return Contender{name, l.Work}
 }
 

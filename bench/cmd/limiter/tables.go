@@ -98,13 +98,17 @@ func (r *runner) redis() {
 	}
 }
 
-// http asks servers on loopback.
+// http asks servers on loopback, with either client.
 func (r *runner) http() {
-	var servers bench.Servers
+	r.requests("a bare client", bench.Servers{})
+	r.requests("net/http's client", bench.Servers{GoClient: true})
+}
+
+func (r *runner) requests(client string, servers bench.Servers) {
 	defer servers.Close()
 	contenders := servers.HTTPContenders()
 	results := bench.Rounds(contenders, r.rounds, netSlice, newBar("HTTP", len(contenders)*r.rounds))
-	fmt.Printf("\n### HTTP on loopback, %d connections\n\n", bench.Connections)
+	fmt.Printf("\n### HTTP on loopback, %d connections, %s\n\n", bench.Connections, client)
 	table("handler", "requests/s", "CPU µs", "of bare chi", "of bare chi by CPU")
 	for _, res := range results {
 		row(res.Name, fmt.Sprintf("%.0f", float64(time.Second)/float64(res.Wall)), micros(res.CPU),
