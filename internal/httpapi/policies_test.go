@@ -86,6 +86,20 @@ func TestDailyQuota(t *testing.T) {
 	ada.must(http.StatusOK, "GET", "/me", "")
 }
 
+// TestDailyQuotaOfACountry: noon of UTC is ten hours before midnight in Berlin's summer.
+func TestDailyQuotaOfACountry(t *testing.T) {
+	t.Parallel()
+	b := openBank(t, func(d *httpapi.Deps) {
+		d.Limits = limits(t, "quota: 10000, period: 24h", "quota: 3, calendar: day, zone: Europe/Berlin")
+	})
+	ada := b.somebody()
+	for range 3 {
+		ada.must(http.StatusOK, "GET", "/me", "")
+	}
+	wantHeader(t, ada.do("GET", "/me", ""), "Retry-After", "36000")
+	ada.must(http.StatusOK, "GET", "/limits", "")
+}
+
 func TestWhoIsExemptIsNotCounted(t *testing.T) {
 	t.Parallel()
 	b := openBank(t)
