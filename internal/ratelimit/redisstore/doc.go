@@ -1,10 +1,11 @@
 // Package redisstore keeps the counts of package ratelimit in Redis, so that all processes share them. Open first:
-// lua/head.lua, where the script begins; this Go code packs its arguments and reads its answers.
+// lua/head.lua, where the script is explained; this Go code packs its arguments and reads its answers.
 //
 //	Take(claims) -> one EVALSHA -> Redis TIME -> read all keys -> decide all -> if all are allowed, write all
 //
 // One script serves every algorithm, so one round trip decides a request's claims whatever their policies, and the
-// server runs it alone: all are charged or none is.
+// server runs it alone: all are charged or none is. A shorter one, lua/buckets.lua, takes buckets without reservations,
+// as most requests do. Calls that arrive while round trips are under way share the next one: line.go.
 //
 // # Keys
 //

@@ -72,10 +72,6 @@ func bucket(quota int64, period time.Duration, burst int64) ratelimit.Limit {
 	return ratelimit.Limit{Algorithm: ratelimit.TokenBucket, Quota: quota, Period: period, Burst: burst}
 }
 
-func window(quota int64, period time.Duration) ratelimit.Limit {
-	return ratelimit.Limit{Algorithm: ratelimit.FixedWindow, Quota: quota, Period: period}
-}
-
 // G13: 20 capacity, 100 a minute. What two processes believe of the time does not matter: the server's clock counts.
 func TestTwoProcessesShareABucket(t *testing.T) {
 	t.Parallel()
