@@ -17,7 +17,7 @@ func (p *part) at(i int) int {
 // parts sorts claims by store, in the order in which the stores are first named. Those that no store counts and those
 // on trial are left out; statuses, if given, say which.
 func (l *Limiter) parts(parts []part, claims []Claim, statuses []Status) []part {
-	apart := func(i int) bool { return statuses != nil && (statuses[i].Exempt || statuses[i].Shadow) }
+	apart := func(i int) bool { return i < len(statuses) && (statuses[i].Exempt || statuses[i].Shadow) }
 	if len(claims) == 0 {
 		return parts
 	}

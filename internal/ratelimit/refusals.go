@@ -108,18 +108,19 @@ func (r *Refusals) add(c *Claim, now time.Time) {
 
 // halve halves all counts as often as is due. Their order stays.
 func (r *Refusals) halve(now time.Time) {
-	due := now.Sub(r.halved) / refusalsHalve
-	if due <= 0 {
+	passed := now.Sub(r.halved)
+	if passed < refusalsHalve {
 		return
 	}
 	if r.halved.IsZero() {
 		r.halved = now
 		return
 	}
-	r.halved = r.halved.Add(due * refusalsHalve)
+	r.halved = now.Add(-passed % refusalsHalve)
+	times := min(passed/refusalsHalve, 63)
 	for i := range r.heap {
-		r.heap[i].count >>= min(uint64(due), 63)
-		r.heap[i].over >>= min(uint64(due), 63)
+		r.heap[i].count >>= times
+		r.heap[i].over >>= times
 	}
 }
 

@@ -40,6 +40,7 @@ func newRule(p *Policy) *rule {
 		r.log = p.Limit.Log()
 	case SlidingCounter:
 		r.counter = p.Limit.Counter()
+	case Unlimited: // nothing is counted
 	}
 	return r
 }
