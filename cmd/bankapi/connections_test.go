@@ -30,7 +30,7 @@ func TestNoMoreConnectionsThanAllowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		t.Cleanup(func() { _ = conn.Close() })
 	}
 	first := <-accepted
 	<-accepted
