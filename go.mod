@@ -1,6 +1,6 @@
 module example.com/bankapi
 
-go 1.26.0
+go 1.26.8
 
 require (
 	github.com/alecthomas/kong v1.17.0
@@ -13,7 +13,9 @@ require (
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0
+	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/swaggest/swgui v1.8.5
+	github.com/wneessen/go-mail v0.8.1
 	github.com/yuin/goldmark v1.8.7
 	golang.org/x/crypto v0.59.0
 	golang.org/x/sync v0.25.0

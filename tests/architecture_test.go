@@ -29,18 +29,21 @@ var imports = map[string][]string{
 	"internal/httpapi":              {"*"},
 	"internal/id":                   {},
 	"internal/idempotency":          {"internal/id", "internal/postgres", "github.com/jackc/pgx/v5"},
-	"internal/lab":                  {"internal/ratelimit", "gonum.org/v1/plot"},
+	"internal/lab":                  {"internal/ratelimit"},
+	"internal/mail":                 {"github.com/wneessen/go-mail"},
 	"internal/openapitest":          {"*"},
 	"internal/postgres":             {"migrations", "github.com/jackc/pgx/v5", "github.com/golang-migrate/migrate/v4"},
 	"internal/postgres/embedded":    {"github.com/fergusstrange/embedded-postgres", "github.com/jackc/pgx/v5", "golang.org/x/sys"},
 	"internal/ratelimit":            {},
 	"internal/ratelimit/breaker":    {"internal/ratelimit", "github.com/sony/gobreaker/v2"},
 	"internal/ratelimit/pgstore":    {"internal/ratelimit", "github.com/jackc/pgx/v5"},
+	"internal/ratelimit/policyfile": {"internal/ratelimit", "github.com/goccy/go-yaml"},
 	"internal/ratelimit/redisstore": {"internal/ratelimit", "github.com/redis/go-redis/v9"},
 	"internal/ratelimit/storetest":  {"internal/ratelimit", "github.com/google/go-cmp"},
 	"internal/rates":                {"github.com/jackc/pgx/v5"},
 	"internal/telemetry":            {"github.com/prometheus/client_golang", "github.com/jackc/pgx/v5"},
 	"internal/transfers":            {"internal/id", "internal/postgres", "github.com/jackc/pgx/v5"},
+	"internal/webhooks":             {"internal/id", "internal/postgres", "github.com/jackc/pgx/v5"},
 	"migrations":                    {},
 	"tests":                         {"*"},
 }
@@ -52,7 +55,7 @@ var pureFiles = []string{"tokenbucket.go", "slidinglog.go", "fixedwindow.go", "s
 var pureImports = []string{"cmp", "errors", "fmt", "math", "math/bits", "slices", "time"}
 
 // features have errors that a client can meet; each needs its row in the table of problems.
-var features = []string{"auth", "clientip", "idempotency", "ratelimit", "rates", "transfers"}
+var features = []string{"auth", "clientip", "idempotency", "ratelimit", "rates", "transfers", "webhooks"}
 
 // pkg is a package's files that are not tests, by name.
 type pkg struct {
@@ -237,6 +240,7 @@ func TestNobodyBelowCmdReadsTheClock(t *testing.T) {
 
 // readsTheClock names the packages that may call time.Now, each for its reason.
 var readsTheClock = []string{
+	"client",                     // a library for others: the clock is its default
 	"internal/id",                // a UUIDv7 carries the moment it was made
 	"internal/postgres",          // waits for a server, and logs how long
 	"internal/postgres/embedded", // waits for a process
