@@ -209,6 +209,13 @@ func everyCall(t *testing.T, url string) {
 		t.Errorf("Rates: %+v, %v", rates, err)
 	}
 	apiKeys(t, c)
+	webhooks(t, c)
+	if err := c.RequestPasswordReset(ctx, "nobody@example.com"); err != nil {
+		t.Errorf("RequestPasswordReset: %v", err)
+	}
+	if err := c.ResetPassword(ctx, "made-up", "a-quite-different-battery-staple"); !errors.Is(err, client.ErrResetTokenInvalid) {
+		t.Errorf("ResetPassword: %v", err)
+	}
 	if err := c.LogOut(ctx); err != nil {
 		t.Errorf("LogOut: %v", err)
 	}
@@ -239,4 +246,23 @@ func apiKeys(t *testing.T, c customer) {
 		t.Errorf("RevokeAPIKey: %v", err)
 	}
 	time.Sleep(time.Second) // every server knows within that time
+}
+
+func webhooks(t *testing.T, c customer) {
+	t.Helper()
+	made, err := c.CreateWebhook(t.Context(), "https://shop.example/bank")
+	if err != nil || made.Secret == "" {
+		t.Fatalf("CreateWebhook: %+v, %v", made, err)
+	}
+	for hook, err := range c.Webhooks(t.Context()) {
+		if err != nil || hook.ID != made.ID || hook.Secret != "" {
+			t.Errorf("Webhooks: %+v, %v", hook, err)
+		}
+	}
+	if err := c.DeleteWebhook(t.Context(), made.ID); err != nil {
+		t.Errorf("DeleteWebhook: %v", err)
+	}
+	if err := c.DeleteWebhook(t.Context(), made.ID); !errors.Is(err, client.ErrWebhookNotFound) {
+		t.Errorf("DeleteWebhook again: %v", err)
+	}
 }

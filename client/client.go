@@ -18,7 +18,7 @@ import (
 // longer than the caller waits is a *[WaitError]; nothing has been sent then.
 type Client struct {
 	URL      string       // where the server is, such as http://127.0.0.1:8080
-	Token    string       // of a session or an API key; empty for SignUp, LogIn and Rates
+	Token    string       // of a session or an API key; empty before there is one
 	HTTP     *http.Client // sends requests; nil means http.DefaultClient, which neither retries nor paces
 	PageSize int          // how many items of a list to ask for at a time, 1 to 100; 0 means 100
 }

@@ -77,6 +77,7 @@ const (
 	ErrAccountNotFound     Kind = "account-not-found"
 	ErrTransferNotFound    Kind = "transfer-not-found"
 	ErrAPIKeyNotFound      Kind = "api-key-not-found"
+	ErrWebhookNotFound     Kind = "webhook-not-found"
 	ErrRatesNotFound       Kind = "rates-not-found"
 	ErrEmailTaken          Kind = "email-taken"
 	ErrKeyInUse            Kind = "idempotency-key-in-use"
@@ -90,6 +91,8 @@ const (
 	ErrAmountOutOfRange    Kind = "amount-out-of-range"
 	ErrTooManyAccounts     Kind = "too-many-accounts"
 	ErrTooManyAPIKeys      Kind = "too-many-api-keys"
+	ErrTooManyWebhooks     Kind = "too-many-webhooks"
+	ErrResetTokenInvalid   Kind = "reset-token-invalid"
 	ErrInsufficientFunds   Kind = "insufficient-funds"
 	ErrTimedOut            Kind = "timed-out"
 	ErrQuotaExceeded       Kind = "quota-exceeded"             // a limit refused: 429

@@ -50,3 +50,22 @@ func (c *Client) LogOut(ctx context.Context) error {
 func (c *Client) Me(ctx context.Context) (User, error) {
 	return get[User](ctx, c, "/me")
 }
+
+// RequestPasswordReset has a mail with a token sent to the address, if a customer has it. Whether one has is not told.
+func (c *Client) RequestPasswordReset(ctx context.Context, email string) error {
+	in := struct {
+		Email string `json:"email"`
+	}{email}
+	_, err := c.do(ctx, http.MethodPost, "/password-resets", "", in, nil)
+	return err
+}
+
+// ResetPassword sets a new password with the token from the mail, and ends all sessions.
+func (c *Client) ResetPassword(ctx context.Context, token, password string) error {
+	in := struct {
+		Token    string `json:"token"`
+		Password string `json:"password"`
+	}{token, password}
+	_, err := c.do(ctx, http.MethodPost, "/password-resets/confirm", "", in, nil)
+	return err
+}
