@@ -1,6 +1,7 @@
 package policyfile_test
 
 import (
+	"errors"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -228,7 +229,7 @@ plans: { free: {}, pro: {}, enterprise: {} }
 routes:
   POST /transfers: { user: five }
 `), nil)
-	faults, ok := err.(policyfile.Faults)
+	faults, ok := errors.AsType[policyfile.Faults](err)
 	if !ok {
 		t.Fatalf("got %v, want faults", err)
 	}
