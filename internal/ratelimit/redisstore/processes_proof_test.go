@@ -39,14 +39,14 @@ func TestProcessesAdmitExactlyWhatTheBucketHolds(t *testing.T) {
 	}
 }
 
-// processes runs n of them at once and returns what each found.
+// processes runs the test in n processes at once and returns what each printed.
 func processes(t *testing.T, url string, n int) []string {
 	t.Helper()
 	found := make([]string, n)
 	var all sync.WaitGroup
 	for i := range found {
 		all.Go(func() {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestProcessesAdmitExactlyWhatTheBucketHolds$", "-test.count=1")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1")
 			cmd.Env = append(os.Environ(), childURL+"="+url)
 			out, err := cmd.CombinedOutput()
 			if err != nil {
