@@ -55,5 +55,9 @@ func readLock(path string) (pid, socketDir string) {
 	return pid, socketDir
 }
 
-// release leaves the file in place: removing it would let two programs lock two files of one name.
-func (l *lock) release() error { return l.file.Close() }
+// release unlocks first: a child that is just being started by somebody else holds a copy of the open file for a moment, and
+// closing ours would leave it locked that long. The file stays in place: removing it would let two programs lock two
+// files of one name.
+func (l *lock) release() error {
+	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+}
