@@ -48,8 +48,8 @@ CREATE TYPE ratelimit_claim AS (
     algorithm text,   -- bucket, window or log
     cost      bigint, -- at most capacity + 1
     capacity  bigint,
-    unit      bigint, -- bucket: ticks a token; window and log: µs of the period
-    micro     bigint  -- bucket: ticks a microsecond
+    unit      bigint, -- bucket: ticks a token; window and log: µs of the period; calendar window: its end
+    micro     bigint  -- bucket: ticks a microsecond; calendar window: the end of the next one, else 0
 );
 
 -- The answer: ratelimit.Status in microseconds.
@@ -116,6 +116,20 @@ BEGIN
     early := ratelimit_ceil(missing, c.micro) * c.micro - missing;
 END $$;
 
+-- ratelimit_window_end is the end of the window that now falls in.
+CREATE FUNCTION ratelimit_window_end(c ratelimit_claim, now bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF c.micro = 0 THEN
+        RETURN now - now % c.unit + c.unit;
+    ELSIF now < c.unit THEN
+        RETURN c.unit;
+    ELSIF now < c.micro THEN
+        RETURN c.micro;
+    END IF;
+    -- A window that is over would be a fresh one for each request.
+    RAISE EXCEPTION 'the clocks of database and bank differ by more than half a window of %', c.policy;
+END $$;
+
 -- ratelimit_window reads a window: the one now falls in, or a later one that was already counted in.
 CREATE FUNCTION ratelimit_window(c ratelimit_claim, now bigint, OUT ends bigint, OUT used bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -124,11 +138,12 @@ BEGIN
     SELECT * INTO r FROM ratelimit_counts WHERE key = c.key;
     ends := r.until;
     used := r.a;
-    IF r.unit <> c.unit THEN -- the period has changed
-        ends := least(ends, now - now % c.unit + c.unit);
+    -- The period has changed, or there was none, or the calendar had longer windows.
+    IF c.micro = 0 AND r.unit <> c.unit OR c.micro > 0 AND (r.micro = 0 OR ends > c.micro) THEN
+        ends := least(ends, ratelimit_window_end(c, now));
     END IF;
     IF ends IS NULL OR ends <= now THEN
-        ends := now - now % c.unit + c.unit;
+        ends := ratelimit_window_end(c, now);
         used := 0;
     END IF;
 END $$;
@@ -238,6 +253,27 @@ BEGIN
     END CASE;
 END $$;
 
+-- ratelimit_adopt writes what was counted under another limit as it counts under this one. A refusal would else leave the
+-- old count, and whoever waited as told would be refused once more: by then the old count says something else.
+CREATE FUNCTION ratelimit_adopt(c ratelimit_claim, now bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    win    record;
+    bucket record;
+BEGIN
+    IF c.algorithm = 'log' OR NOT EXISTS (
+        SELECT FROM ratelimit_counts AS r
+        WHERE r.key = c.key AND r.until > now AND (r.capacity, r.unit, r.micro) <> (c.capacity, c.unit, c.micro)
+    ) THEN
+        RETURN;
+    ELSIF c.algorithm = 'window' THEN
+        win := ratelimit_window(c, now);
+        PERFORM ratelimit_put(c, win.ends, least(win.used, c.capacity));
+    ELSE
+        bucket := ratelimit_bucket(c, now);
+        PERFORM ratelimit_put(c, bucket.full_at, bucket.early);
+    END IF;
+END $$;
+
 -- ratelimit_take decides all claims, whose keys differ, and charges all or none. Reservation i belongs to claim of[i].
 CREATE FUNCTION ratelimit_take(claims ratelimit_claim[], of int[], ids bytea[], units bigint[], clock bigint)
 RETURNS SETOF ratelimit_status LANGUAGE plpgsql AS $$
@@ -258,6 +294,9 @@ BEGIN
         answers := answers || s;
     END LOOP;
     IF refused THEN
+        FOREACH c IN ARRAY claims LOOP
+            PERFORM ratelimit_adopt(c, now);
+        END LOOP;
         RETURN QUERY SELECT * FROM unnest(answers);
         RETURN;
     END IF;
@@ -329,7 +368,7 @@ BEGIN
         END IF;
     WHEN 'window' THEN
         win := ratelimit_window(c, now);
-        IF taken - taken % c.unit + c.unit <> win.ends THEN
+        IF taken <> win.ends - 1 THEN -- as ratelimit_charge noted it
             RETURN;
         ELSIF win.used <= amount THEN
             DELETE FROM ratelimit_counts WHERE key = c.key;

@@ -6,7 +6,7 @@
 //	                                     +---- later, with backoff or after Retry-After --------+-- 2xx: row deleted
 //
 // The table of transfers is the outbox, so the way of the money writes nothing for this. It is read in an order in which
-// nothing can appear behind the reader: migration 0007 says why. That a transfer was read and what is to be delivered for
+// nothing can appear behind the reader: migration 0006 says why. That a transfer was read and what is to be delivered for
 // it are written in one statement, and a delivery is deleted only after the partner has taken it. So each event arrives at
 // least once, whoever crashes when; the header webhook-id is the same each time, and tells a repetition.
 //

@@ -1,6 +1,6 @@
 // Package pgstore keeps the counts of package ratelimit in PostgreSQL: for limits that must survive a restart and are
 // shared by all processes, at a rate a database is happy with, like log-ins. Open first: migrations/0003_ratelimit.up.sql,
-// which holds the layout and the arithmetic (0006 adds the calendar); this Go code packs its arguments and reads its answers.
+// which holds the layout and the arithmetic; this Go code packs its arguments and reads its answers.
 //
 //	Take(claims) -> one SELECT ratelimit_take(...) -> lock the keys in ascending order -> clock_timestamp()
 //	             -> decide all -> if all are allowed, write all -> COMMIT
