@@ -120,7 +120,8 @@ func (r *runner) requests(client string, servers bench.Servers) {
 func newBar(what string, steps int) func() {
 	bar := progressbar.NewOptions(steps,
 		progressbar.OptionSetDescription(what), progressbar.OptionSetWriter(os.Stderr), progressbar.OptionShowCount(),
-		progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionClearOnFinish())
+		progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetVisibility(onTerminal(os.Stderr)))
 	return func() { _ = bar.Add(1) }
 }
 
@@ -136,3 +137,9 @@ func ns(d time.Duration) string { return strconv.FormatInt(d.Nanoseconds(), 10) 
 func micros(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Microsecond)) }
 
 func times(f float64) string { return fmt.Sprintf("%.2fx", f) }
+
+// onTerminal reports whether somebody watches: a file is not filled with steps of progress.
+func onTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
