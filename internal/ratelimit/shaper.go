@@ -92,7 +92,7 @@ func (s *Shaper) Wait(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-place.Value.(chan struct{}):
+	case <-turnOf(place):
 	case <-ctx.Done():
 		s.quit(place)
 		return ctx.Err()
@@ -161,8 +161,14 @@ func (s *Shaper) quit(place *list.Element) {
 
 func (s *Shaper) callFirst() {
 	if first := s.line.Front(); first != nil {
-		close(first.Value.(chan struct{}))
+		close(turnOf(first))
 	}
+}
+
+// turnOf is closed when everybody before this place has left.
+func turnOf(place *list.Element) chan struct{} {
+	turn, _ := place.Value.(chan struct{}) // join puts nothing else there
+	return turn
 }
 
 // pass lets one caller leave now and moves the next turn on, or returns how much too early it is.

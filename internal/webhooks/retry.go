@@ -26,7 +26,7 @@ func backoff(failures int, first time.Duration) time.Duration {
 
 // jitter adds up to a fifth, so that what failed together is not sent again together.
 func jitter(wait time.Duration) time.Duration {
-	return wait + rand.N(wait/5+1)
+	return wait + rand.N(wait/5+1) //nolint:gosec // jitter is no secret
 }
 
 // retryAfter is how long a partner asked to be left alone; 0 if it did not, or in no form we know.

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -46,7 +47,7 @@ func checkURL(raw string, allowLoopback bool) (partner string, err error) {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	if n, err := net.LookupPort("tcp", port); err != nil || n == 0 {
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return "", &URLError{"must have a port between 1 and 65535"}
 	}
 	return net.JoinHostPort(host, port), nil
