@@ -93,9 +93,11 @@ lint: bin/golangci-lint ## Run golangci-lint as .golangci.yml says
 	bin/golangci-lint run
 
 .PHONY: tidy
-tidy: # go.mod and go.sum hold what is imported, no more and no less
+tidy: # the go.mod and go.sum of each module hold what is imported, no more and no less
 	go mod tidy -diff
 	go -C tools mod tidy -diff
+	go -C bench mod tidy -diff
+	go -C bench vet ./...
 
 .PHONY: architecture
 architecture: # Packages import only what the table in tests/ allows
