@@ -92,7 +92,9 @@ func TestNeverFasterThanThePartnersRate(t *testing.T) {
 	if n := len(calls); n < 24 || n > 26 {
 		t.Errorf("%d calls, want 20 and the repetitions", n)
 	}
-	const slack = 50 * time.Millisecond // of this machine, between sending and stamping
+	// A busy machine may stamp a call late, and the next one is then too near. That the Shaper lets nobody leave early is
+	// shown to the nanosecond by its own tests, in virtual time.
+	const slack = 150 * time.Millisecond
 	for i := range calls {
 		for j := i + 1; j < len(calls); j++ {
 			if span, least := calls[j].at.Sub(calls[i].at), time.Duration(j-i)*interval; span < least-slack {
