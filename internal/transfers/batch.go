@@ -41,6 +41,7 @@ func (s *Service) settle(ctx context.Context, w *writer, batch []*request) bool 
 		verdicts, err := s.attempt(ctx, w, batch)
 		switch {
 		case err == nil:
+			s.queue.decided(s.now())
 			answerAll(batch, verdicts)
 			s.settled(len(batch))
 			return attempt == 0
@@ -50,6 +51,7 @@ func (s *Service) settle(ctx context.Context, w *writer, batch []*request) bool 
 		}
 		s.log.Warn("transfer batch failed", slog.Int("attempt", attempt+1), slog.Int("orders", len(batch)), slog.Any("error", err))
 		if !pause(ctx, attempt) {
+			s.queue.decided(s.now())
 			failAll(batch, fmt.Errorf("%w: settle transfers: %w", ErrOverloaded, err))
 			return false
 		}

@@ -28,7 +28,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []*request
 	running []*request
-	since   time.Time     // when running was taken
+	since   time.Time     // when running was taken, or decided
 	pace    time.Duration // a moving average of how long a batch takes
 	closed  bool
 
@@ -106,6 +106,14 @@ func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
+}
+
+// decided notes that the running batch has only to be answered: who hears the answer and sends the next order at once does
+// not wait behind a batch that took long.
+func (q *queue) decided(now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.since = now
 }
 
 // settled notes that the running batch has been answered, and, where it went through, how long that took.

@@ -128,3 +128,20 @@ func TestClosedQueueGivesTheRestAndThenNothing(t *testing.T) {
 		t.Error("a closed queue accepted")
 	}
 }
+
+// TestWhoHearsTheAnswerOfASlowBatchMaySendAtOnce meets the moment between an answer and the end of its batch.
+func TestWhoHearsTheAnswerOfASlowBatchMaySendAtOnce(t *testing.T) {
+	t.Parallel()
+	begun := atNoon()
+	q := newQueue(10, 10)
+	q.push(keyed("k"), begun, time.Second)
+	q.grab(begun)
+	late := begun.Add(5 * time.Second)
+	if q.push(keyed("k"), late, time.Second) {
+		t.Error("behind a batch that has run for 5 s an order with 1 s of patience is taken")
+	}
+	q.decided(late)
+	if !q.push(keyed("k"), late, time.Second) {
+		t.Error("behind a batch that is being answered an order with 1 s of patience is refused")
+	}
+}
