@@ -30,6 +30,7 @@ var imports = map[string][]string{
 	"internal/id":                   {},
 	"internal/idempotency":          {"internal/id", "internal/postgres", "github.com/jackc/pgx/v5"},
 	"internal/lab":                  {"internal/ratelimit"},
+	"internal/load":                 {"internal/auth", "internal/transfers", "github.com/jackc/pgx/v5", "golang.org/x"}, // makes users and accounts to pay with
 	"internal/mail":                 {"github.com/wneessen/go-mail"},
 	"internal/openapitest":          {"*"},
 	"internal/postgres":             {"migrations", "github.com/jackc/pgx/v5", "github.com/golang-migrate/migrate/v4"},
@@ -242,6 +243,7 @@ func TestNobodyBelowCmdReadsTheClock(t *testing.T) {
 var readsTheClock = []string{
 	"client",                     // a library for others: the clock is its default
 	"internal/id",                // a UUIDv7 carries the moment it was made
+	"internal/load",              // measures how long answers take
 	"internal/postgres",          // waits for a server, and logs how long
 	"internal/postgres/embedded", // waits for a process
 }

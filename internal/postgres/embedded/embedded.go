@@ -90,6 +90,9 @@ func Join(ctx context.Context, opts Options) (*Server, error) {
 // URL is the connection string of the server's database.
 func (s *Server) URL() string { return s.url(role) }
 
+// Bin is the directory of the server's programs, "" for a joined server.
+func (s *Server) Bin() string { return s.bin }
+
 // PID is the server's process, 0 for a joined server.
 func (s *Server) PID() int {
 	if s.process == nil {
