@@ -17,17 +17,21 @@ type ask struct {
 	first  int    // index of the first claim of this policy and key
 }
 
-func (m *Memory) ask(c *Claim) ask {
-	r := c.Policy.ready()
-	in := m.in(c.Policy, r)
-	return ask{policy: c.Policy, rule: r, limit: in.limit, hash: hashNamed(m.seed, in.name, &c.Key), cost: c.Cost}
+// ready fills in k for a claim.
+func (m *Memory) ready(k *ask, c *Claim) {
+	k.policy, k.cost, k.first = c.Policy, c.Cost, 0
+	k.rule = k.policy.ready()
+	in := m.in(k.policy, k.rule)
+	k.limit, k.hash = in.limit, hashNamed(m.seed, in.name, &c.Key)
 }
 
 // asks makes claims ready, sums those of one policy and key, and names the shards concerned.
 func (m *Memory) asks(asks []ask, claims []Claim) (_ []ask, shards uint64) {
 	for i := range claims {
-		k := m.ask(&claims[i])
-		for k.first = 0; k.first < i && asks[k.first].hash != k.hash; k.first++ {
+		var k ask
+		m.ready(&k, &claims[i])
+		for k.first < i && asks[k.first].hash != k.hash {
+			k.first++
 		}
 		if k.first < i {
 			sum := &asks[k.first].cost

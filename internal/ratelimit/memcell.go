@@ -23,37 +23,34 @@ func (c *cell) setCounter(s CounterState, period int64) {
 }
 
 // take decides on a cell and writes it only if something was charged.
-func (r *rule) take(c *cell, now Instant, cost int64) Status {
+func (r *rule) take(c *cell, now Instant, cost int64, st *Status) {
 	switch r.algorithm {
 	case FixedWindow:
-		s, st := r.window.Take(c.window(), now, cost)
-		if st.Allowed && cost > 0 {
+		var s WindowState
+		if s, *st = r.window.Take(c.window(), now, cost); st.Allowed && cost > 0 {
 			c.setWindow(s)
 		}
-		return st
 	case SlidingCounter:
-		s, st := r.counter.Take(c.counter(r.counter.Period), now, cost)
-		if st.Allowed && cost > 0 {
+		var s CounterState
+		if s, *st = r.counter.Take(c.counter(r.counter.Period), now, cost); st.Allowed && cost > 0 {
 			c.setCounter(s, r.counter.Period)
 		}
-		return st
 	default:
-		s, st := r.bucket.Take(c.bucket(), now, cost)
-		if st.Allowed && cost > 0 {
+		s := c.bucket()
+		if r.bucket.take(&s, now, cost, st); st.Allowed && cost > 0 {
 			c.setBucket(s)
 		}
-		return st
 	}
 }
 
-func (r *rule) peek(c cell, now Instant, cost int64) Status {
+func (r *rule) peek(c *cell, now Instant, cost int64, st *Status) {
 	switch r.algorithm {
 	case FixedWindow:
-		return r.window.Peek(c.window(), now, cost)
+		*st = r.window.Peek(c.window(), now, cost)
 	case SlidingCounter:
-		return r.counter.Peek(c.counter(r.counter.Period), now, cost)
+		*st = r.counter.Peek(c.counter(r.counter.Period), now, cost)
 	default:
-		return r.bucket.Peek(c.bucket(), now, cost)
+		r.bucket.peek(c.bucket(), now, cost, st)
 	}
 }
 

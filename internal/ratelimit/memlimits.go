@@ -61,11 +61,15 @@ type ruleIn struct {
 
 // in returns it. The rule keeps that of the Memory that asked last, so that the path of a request finds it at once.
 func (m *Memory) in(p *Policy, r *rule) *ruleIn {
-	in := r.in.Load()
-	if in == nil || in.memory != m {
-		in = &ruleIn{memory: m, limit: m.limits.numberOf(r.limit), name: maphash.String(m.seed, p.Name)}
-		r.in.Store(in)
+	if in := r.in.Load(); in != nil && in.memory == m {
+		return in
 	}
+	return m.enter(p, r)
+}
+
+func (m *Memory) enter(p *Policy, r *rule) *ruleIn {
+	in := &ruleIn{memory: m, limit: m.limits.numberOf(r.limit), name: maphash.String(m.seed, p.Name)}
+	r.in.Store(in)
 	return in
 }
 

@@ -64,7 +64,7 @@ func (m *Memory) Take(_ context.Context, claims []Claim, out []Status) error {
 		return err
 	}
 	if len(claims) == 1 {
-		out[0] = m.takeOne(&claims[0])
+		m.takeOne(&claims[0], &out[0])
 		return nil
 	}
 	var buf [8]ask
@@ -79,18 +79,18 @@ func (m *Memory) Take(_ context.Context, claims []Claim, out []Status) error {
 }
 
 // takeOne is Take for a single claim, which most are: one lock, one look-up.
-func (m *Memory) takeOne(c *Claim) Status {
-	k := m.ask(c)
+func (m *Memory) takeOne(c *Claim, st *Status) {
+	var k ask
+	m.ready(&k, c)
 	s := m.shard(k.hash)
 	now := m.clock()
 	s.mu.Lock()
 	s.settle(m, &k, now)
-	st := s.take(m, &k, now)
+	s.take(m, &k, now, st)
 	if c.ID != "" && st.Allowed {
 		s.hold(&k, m.reservation(&k, c.ID), c.Cost, now)
 	}
 	s.mu.Unlock()
-	return st
 }
 
 // Peek implements Store.
@@ -118,7 +118,7 @@ func (m *Memory) decide(asks []ask, now Instant, out []Status) bool {
 		}
 		s := m.shard(k.hash)
 		s.settle(m, k, now)
-		out[i] = s.peek(m, k, now)
+		s.peek(m, k, now, &out[i])
 		all = all && out[i].Allowed
 	}
 	return all
@@ -130,7 +130,7 @@ func (m *Memory) charge(asks []ask, claims []Claim, now Instant, out []Status) {
 		k := &asks[i]
 		s, sum := m.shard(k.hash), &asks[k.first]
 		if k.first == i {
-			out[i] = s.take(m, k, now)
+			s.take(m, k, now, &out[i])
 		} else {
 			out[i] = out[k.first]
 		}
@@ -146,7 +146,8 @@ func (m *Memory) Give(_ context.Context, claims []Claim) error {
 		if c.Policy == nil || c.ID == "" || c.Cost < 0 {
 			continue
 		}
-		k := m.ask(c)
+		var k ask
+		m.ready(&k, c)
 		s := m.shard(k.hash)
 		s.mu.Lock()
 		s.give(m, &k, m.reservation(&k, c.ID), now)
@@ -158,7 +159,8 @@ func (m *Memory) Give(_ context.Context, claims []Claim) error {
 // Reset implements Store.
 func (m *Memory) Reset(_ context.Context, claims []Claim) error {
 	for i := range claims {
-		k := m.ask(&claims[i])
+		var k ask
+		m.ready(&k, &claims[i])
 		s := m.shard(k.hash)
 		s.mu.Lock()
 		s.forget(k.hash)

@@ -29,59 +29,66 @@ type holding struct {
 
 // settle decides where a key is counted: in its own place, or in the overflow when there is no room for one more.
 func (s *shard) settle(m *Memory, k *ask, now Instant) {
-	k.home = k.hash
-	if s.cells.used+s.units < s.most {
-		return
+	if k.home = k.hash; s.cells.used+s.units >= s.most {
+		s.makeRoom(m, k, now)
 	}
+}
+
+func (s *shard) makeRoom(m *Memory, k *ask, now Instant) {
 	if s.cells.find(k.hash) >= 0 || s.logs[k.hash].until != 0 || s.cells.evict(now) || s.evictLog(now) {
 		return
 	}
 	k.home = m.overflow(k.policy)
 }
 
-func (s *shard) peek(m *Memory, k *ask, now Instant) Status {
+func (s *shard) peek(m *Memory, k *ask, now Instant, st *Status) {
 	if k.rule.algorithm == SlidingLog {
-		return k.rule.log.Peek(s.logs[k.home].state, now, k.cost)
+		*st = k.rule.log.Peek(s.logs[k.home].state, now, k.cost)
+		return
 	}
-	if i := s.find(m, k, now); i >= 0 {
-		return k.rule.peek(s.cells.cells[i], now, k.cost)
+	c := s.find(m, k, now)
+	if c == nil {
+		c = &cell{}
 	}
-	return k.rule.peek(cell{}, now, k.cost)
+	k.rule.peek(c, now, k.cost, st)
 }
 
-func (s *shard) take(m *Memory, k *ask, now Instant) Status {
+func (s *shard) take(m *Memory, k *ask, now Instant, st *Status) {
 	if k.rule.algorithm == SlidingLog {
-		return s.takeLog(k, now)
+		s.takeLog(k, now, st)
+		return
 	}
-	if i := s.find(m, k, now); i >= 0 {
-		return k.rule.take(&s.cells.cells[i], now, k.cost)
+	if c := s.find(m, k, now); c != nil {
+		k.rule.take(c, now, k.cost, st)
+		return
 	}
 	fresh := cell{hash: k.home}
 	fresh.setLimit(k.limit)
-	st := k.rule.take(&fresh, now, k.cost)
-	if st.Allowed && k.cost > 0 {
+	if k.rule.take(&fresh, now, k.cost, st); st.Allowed && k.cost > 0 {
 		s.cells.put(fresh)
 	}
-	return st
 }
 
-// find returns the index of a key's cell, or -1. A cell counted under another limit is made one of this limit first,
+// find returns a key's cell, or nil. A cell counted under another limit is made one of this limit first,
 // whatever is decided then: its wait runs from here.
-func (s *shard) find(m *Memory, k *ask, now Instant) int {
+func (s *shard) find(m *Memory, k *ask, now Instant) *cell {
 	i := s.cells.find(k.home)
-	if i >= 0 && s.cells.cells[i].limit() != k.limit {
-		m.adopt(&s.cells.cells[i], k, now)
+	if i < 0 {
+		return nil
 	}
-	return i
+	c := &s.cells.cells[i]
+	if c.limit() != k.limit {
+		m.adopt(c, k, now)
+	}
+	return c
 }
 
-func (s *shard) takeLog(k *ask, now Instant) Status {
+func (s *shard) takeLog(k *ask, now Instant, st *Status) {
 	before := s.logs[k.home].state
-	after, st := k.rule.log.Take(before, now, k.cost)
-	if st.Allowed && k.cost > 0 {
+	var after LogState
+	if after, *st = k.rule.log.Take(before, now, k.cost); st.Allowed && k.cost > 0 {
 		s.setLog(k, after, len(before.Entries))
 	}
-	return st
 }
 
 // setLog writes a log back, or drops it when nothing is left in it.
@@ -146,12 +153,8 @@ func (s *shard) give(m *Memory, k *ask, reservation uint64, now Instant) {
 		s.setLog(k, k.rule.log.Give(before, now, h.taken, units), count)
 		return
 	}
-	i := s.find(m, k, now)
-	if i < 0 {
-		return
-	}
-	if c := &s.cells.cells[i]; k.rule.give(c, now, h.taken, units) {
-		s.cells.remove(i)
+	if c := s.find(m, k, now); c != nil && k.rule.give(c, now, h.taken, units) {
+		s.cells.remove(s.cells.find(k.home))
 	}
 }
 

@@ -46,12 +46,19 @@ func (l Limit) Bucket() Bucket {
 
 // Take charges cost tokens if they are there, and else changes nothing.
 func (b Bucket) Take(s BucketState, now Instant, cost int64) (BucketState, Status) {
-	st := b.Peek(s, now, cost)
+	var st Status
+	b.take(&s, now, cost, &st)
+	return s, st
+}
+
+// take is Take in place: on the path of every request nothing of size is copied.
+func (b *Bucket) take(s *BucketState, now Instant, cost int64, st *Status) {
+	b.peek(*s, now, cost, st)
 	if !st.Allowed || cost == 0 {
-		return s, st
+		return
 	}
 	if s.Full <= now {
-		s = BucketState{Full: now}
+		*s = BucketState{Full: now}
 	}
 	// The exact full instant moves on by cost tokens; Full is that instant rounded up to a microsecond.
 	ticks := cost*b.Unit - s.Early
@@ -60,13 +67,18 @@ func (b Bucket) Take(s BucketState, now Instant, cost int64) (BucketState, Statu
 	s.Early = micros*b.Micro - ticks
 	st.Remaining -= cost
 	st.Reset = s.Full.until(now)
-	return s, st
 }
 
 // Peek decides as Take does and charges nothing.
 func (b Bucket) Peek(s BucketState, now Instant, cost int64) Status {
+	var st Status
+	b.peek(s, now, cost, &st)
+	return st
+}
+
+func (b *Bucket) peek(s BucketState, now Instant, cost int64, st *Status) {
 	there := b.there(s, now)
-	st := Status{Remaining: there / b.Unit, Reset: s.Full.until(now)}
+	*st = Status{Remaining: there / b.Unit, Reset: s.Full.until(now)}
 	switch {
 	case cost > b.Capacity || cost < 0:
 		st.Never = true
@@ -77,7 +89,6 @@ func (b Bucket) Peek(s BucketState, now Instant, cost int64) Status {
 		rest := b.ticks - cost*b.Unit
 		st.Wait = (s.Full - Instant((s.Early+rest)/b.Micro)).until(now)
 	}
-	return st
 }
 
 // Give puts tokens back, up to a full bucket.
@@ -107,7 +118,7 @@ func (b Bucket) Adopt(s BucketState, from Bucket, now Instant) BucketState {
 }
 
 // there is what the bucket holds, in ticks.
-func (b Bucket) there(s BucketState, now Instant) int64 {
+func (b *Bucket) there(s BucketState, now Instant) int64 {
 	if s.Full <= now {
 		return b.ticks
 	}
