@@ -43,6 +43,8 @@ type Config struct {
 	SMTPURL  string `name:"smtp-url" env:"SMTP_URL" placeholder:"URL" group:"mail" help:"Server that sends mail, smtp://user:password@host:587 (STARTTLS) or smtps://. Without it mail is written to the log, the tokens in it too."`
 	MailFrom string `env:"MAIL_FROM" placeholder:"ADDRESS" group:"mail" help:"Address that mail comes from, such as Bank <bank@example.com>."`
 
+	Fault string `env:"BANKAPI_FAULT" placeholder:"POINT,..." group:"fault" help:"Kill the bank at after_locks, before_commit or after_commit_before_response, or cut the connection at drop_response: the first time, with POINT:3 the third, with POINT:5% by chance. Or slow_commit=200ms."`
+
 	LogFormat string `env:"BANKAPI_LOG_FORMAT" default:"text" placeholder:"text|json" group:"log" help:"How the log is written to standard error."`
 	LogLevel  string `env:"BANKAPI_LOG_LEVEL" default:"info" placeholder:"LEVEL" group:"log" help:"Least level logged: debug, info, warn or error."`
 }
@@ -64,6 +66,7 @@ type settings struct {
 	shutdownGrace  time.Duration
 
 	demo          bool
+	faults        faults
 	openingCredit transfers.Amount
 	mail          mailer // nil for none
 
@@ -108,6 +111,8 @@ func (c Config) check() (settings, []error) {
 	fault("--redis-url (REDIS_URL)", checkRedisURL(c.RedisURL))
 	s.demo, err = parseSwitch(c.Demo)
 	fault("--demo (BANKAPI_DEMO)", err)
+	s.faults, err = parseFaults(c.Fault, s.demo)
+	fault("--fault (BANKAPI_FAULT)", err)
 	s.openingCredit, err = parseCredit(c.OpeningCredit)
 	fault("--opening-credit (BANKAPI_OPENING_CREDIT)", err)
 	s.webhookRate, err = parseWebhookRate(c.WebhookRate)

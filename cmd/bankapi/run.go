@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, lookUp func(string) (string, bool),
 	parser, err := kong.New(&line,
 		kong.Name("bankapi"), kong.Description(description),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exit = code }),
-		kong.Groups{"database": "Database:", "http": "HTTP:", "limits": "Limits and demo data:", "webhooks": "Webhooks:", "mail": "Mail:", "log": "Log:"},
+		kong.Groups{"database": "Database:", "http": "HTTP:", "limits": "Limits and demo data:", "webhooks": "Webhooks:", "mail": "Mail:", "fault": "To try crashes, with --demo on only:", "log": "Log:"},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		environmentFrom(lookUp), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {

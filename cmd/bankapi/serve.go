@@ -65,6 +65,9 @@ func (serveCommand) Run(ctx context.Context, p *program) (err error) {
 	if err := welcome(ctx, p, doors, db, pool, demo); err != nil {
 		return err
 	}
+	if len(p.faults) > 0 {
+		p.log.Warn("FAULTS ARE ON: this bank harms itself on purpose, see --fault", "faults", len(p.faults))
+	}
 	return b.open(ctx, p, doors, db)
 }
 
@@ -93,7 +96,7 @@ func newBank(ctx context.Context, p *program, policies *policyfile.Live, pool *p
 	}
 	b := &bank{
 		accounts: auth.New(pool, auth.Options{Log: p.log, MailReset: mailReset(p.mail, p.log)}),
-		ledger:   transfers.New(pool, transfers.Options{Log: p.log, OpeningCredit: p.openingCredit, Settled: metrics.Batch}),
+		ledger:   transfers.New(pool, transfers.Options{Log: p.log, OpeningCredit: p.openingCredit, Settled: metrics.Batch, Fault: p.faults.ledger(p.log)}),
 		hooks:    newWebhooks(p, pool),
 		keys:     idempotency.Store{Pool: pool},
 		limits:   limits,
@@ -106,7 +109,7 @@ func newBank(ctx context.Context, p *program, policies *policyfile.Live, pool *p
 		Now: time.Now, Log: p.log, Metrics: metrics,
 		Timeout: p.requestTimeout, Origins: p.origins, BehindTLS: p.behindTLS,
 	}
-	b.api, b.admin = httpapi.New(deps), httpapi.NewAdmin(deps)
+	b.api, b.admin = p.faults.api(httpapi.New(deps), p.log), httpapi.NewAdmin(deps)
 	return b, nil
 }
 

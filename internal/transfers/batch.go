@@ -69,12 +69,18 @@ func (s *Service) attempt(ctx context.Context, w *writer, batch []*request) ([]v
 	if err != nil {
 		return nil, err
 	}
+	s.pass(AfterLocks)
 	b.now, b.newID = s.now().UTC().Truncate(time.Microsecond), newTransferID
 	verdicts := judge(b, orders)
 	for i, r := range batch {
 		r.recognise(&verdicts[i].receipt)
 	}
-	return verdicts, w.commit(ctx, b.now, orders, verdicts)
+	s.pass(BeforeCommit)
+	if err := w.commit(ctx, b.now, orders, verdicts); err != nil {
+		return nil, err
+	}
+	s.pass(AfterCommit)
+	return verdicts, nil
 }
 
 // recognise tells a replay of somebody's order from the answer that this very request committed in an earlier attempt

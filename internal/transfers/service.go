@@ -21,6 +21,7 @@ type Options struct {
 	Patience      time.Duration    // how long a batch is tried again before its orders are answered ErrOverloaded; 5 s
 	OpeningCredit Amount           // what OpenAccount moves from the system account to a new one; 0 moves nothing
 	Settled       func(orders int) // told of each batch that committed; nil tells nobody
+	Fault         func(Point)      // called by the writer at each Point, to try crashes and delays; nil costs nothing
 }
 
 // Service is the ledger of one process. It is safe for concurrent use, and so are several processes on one database.
@@ -32,6 +33,7 @@ type Service struct {
 	patience      time.Duration
 	openingCredit Amount
 	settled       func(orders int)
+	fault         func(Point)
 }
 
 // New returns a Service that reads through pool. Its writer dials a connection of its own, with the pool's settings,
@@ -45,6 +47,7 @@ func New(pool *pgxpool.Pool, o Options) *Service {
 		patience:      cmp.Or(o.Patience, 5*time.Second),
 		openingCredit: o.OpeningCredit,
 		settled:       o.Settled,
+		fault:         o.Fault,
 	}
 	if s.settled == nil {
 		s.settled = func(int) {}
