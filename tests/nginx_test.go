@@ -31,8 +31,8 @@ func edge(t *testing.T, upstreams []string, edits ...string) string {
 	for i, u := range upstreams {
 		servers[i] = fmt.Sprintf("server %s;", strings.TrimPrefix(u, "http://"))
 	}
-	edits = append(edits, edgeListen, fmt.Sprintf("listen %s;", at))
 	copyEdited(t, "nginx.conf", dir, edits...)
+	copyEdited(t, "listen.conf", dir, edgeListen, fmt.Sprintf("listen %s;", at))
 	copyEdited(t, "upstream.conf", dir, edgeUpstream, strings.Join(servers, "\n"))
 
 	var log bytes.Buffer
