@@ -97,7 +97,7 @@ func newBank(ctx context.Context, p *program, policies *policyfile.Live, pool *p
 	b := &bank{
 		accounts: auth.New(pool, auth.Options{Log: p.log, MailReset: mailReset(p.mail, p.log)}),
 		ledger:   transfers.New(pool, transfers.Options{Log: p.log, OpeningCredit: p.openingCredit, Settled: metrics.Batch, Fault: p.faults.ledger(p.log)}),
-		hooks:    newWebhooks(p, pool),
+		hooks:    newWebhooks(p, pool, metrics),
 		keys:     idempotency.Store{Pool: pool},
 		limits:   limits,
 		timeout:  p.requestTimeout,

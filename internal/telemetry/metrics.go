@@ -23,6 +23,7 @@ type Metrics struct {
 	decisions *prometheus.CounterVec
 	failures  *prometheus.CounterVec
 	batches   prometheus.Histogram
+	webhooks  webhookMetrics
 }
 
 // New returns metrics on a registry of their own, with Go's and the process's beside them.
@@ -49,6 +50,7 @@ func New() *Metrics {
 	}
 	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.failures, m.batches,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.webhooks = newWebhookMetrics(m.registry)
 	return m
 }
 

@@ -49,6 +49,10 @@ func TestNilMetricsCountNothing(t *testing.T) {
 	m.StoreFailure("user")
 	m.Batch(1)
 	m.WatchPool("main", nil)
+	m.WebhookAttempt("taken", 0)
+	m.WebhookEnded(true)
+	m.WebhookBacklog(1, 1, 1, 1)
+	m.WebhookTurnOver()
 }
 
 func TestLoggerTakesFormatAndLevel(t *testing.T) {

@@ -17,5 +17,5 @@
 // Requests are signed as Standard Webhooks says. They go to public addresses only, checked when the connection is made and
 // not when the name is looked up, follow no redirect and use no proxy: a hook is no way into the bank's network.
 //
-// Open service.go first, then sender.go. All SQL is in store.go.
+// Open service.go first, then sender.go and deliver.go. All SQL is in store.go and store_hooks.go.
 package webhooks

@@ -37,17 +37,22 @@ func TestTheOutboxIsReadByItsIndex(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), "SET plan_cache_mode = "+mode); err != nil {
 			t.Fatal(err)
 		}
-		rows, err := conn.Query(t.Context(), "EXPLAIN (ANALYZE, BUFFERS) "+fanOut, int64(9_990), id.ID{}, pageSize, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan := strings.Join(lines, "\n")
-		if !strings.Contains(plan, "transfers_by_xid") || strings.Contains(plan, "Seq Scan on transfers") {
-			t.Errorf("%s:\n%s", mode, plan)
+		for sql, args := range map[string][]any{
+			fanOut:             {int64(9_990), id.ID{}, pageSize, time.Now()},
+			selectOldestUnread: {int64(9_990), id.ID{}},
+		} {
+			rows, err := conn.Query(t.Context(), "EXPLAIN (ANALYZE, BUFFERS) "+sql, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := strings.Join(lines, "\n")
+			if !strings.Contains(plan, "transfers_by_xid") || strings.Contains(plan, "Seq Scan on transfers") {
+				t.Errorf("%s:\n%s", mode, plan)
+			}
 		}
 	}
 }

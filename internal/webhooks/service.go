@@ -43,6 +43,8 @@ type Line interface{ Wait(context.Context) error }
 type Options struct {
 	Line func(perSecond int64, places int) (Line, error) // makes the line before one partner; Run needs it
 
+	Observer Observer // nil: nobody
+
 	Now           func() time.Time // nil means time.Now
 	Log           *slog.Logger     // nil means silence
 	Rate          int64            // requests a second to one partner; 0 means 5
@@ -51,6 +53,7 @@ type Options struct {
 	FirstRetry    time.Duration    // after the first failure, four times that after the second and so on; 0 means 5 s
 	Timeout       time.Duration    // for one request; 0 means 5 s
 	Poll          time.Duration    // between looks at the outbox; 0 means 250 ms
+	Measure       time.Duration    // between looks at the backlog, for the Observer; 0 means 10 s
 }
 
 // Service is safe for concurrent use. Run [Service.Run] beside it, in any number of processes.
@@ -73,6 +76,8 @@ func New(pool *pgxpool.Pool, opts Options) *Service {
 	opts.FirstRetry = or(opts.FirstRetry, 5*time.Second)
 	opts.Timeout = or(opts.Timeout, 5*time.Second)
 	opts.Poll = or(opts.Poll, 250*time.Millisecond)
+	opts.Measure = or(opts.Measure, 10*time.Second)
+	opts.Observer = or[Observer](opts.Observer, nobody{})
 	return &Service{Options: opts, store: store{pool: pool}, client: newClient(opts.Timeout, opts.AllowLoopback)}
 }
 

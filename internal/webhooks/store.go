@@ -11,65 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/bankapi/internal/id"
-	"example.com/bankapi/internal/postgres"
 )
 
 // store is the SQL of this package. Its errors name no secret.
 type store struct {
 	pool *pgxpool.Pool
-}
-
-const lockUser = `
-SELECT id
-FROM users
-WHERE id = $1
-FOR NO KEY UPDATE`
-
-const insertHook = `
-INSERT INTO webhooks (id, user_id, url, partner, secret, created_at)
-SELECT $1, $2, $3, $4, $5, $6
-WHERE (SELECT count(*) FROM webhooks WHERE user_id = $2) < $7`
-
-// insertHook counts under the user's lock, so that parallel requests cannot pass the limit together.
-func (s store) insertHook(ctx context.Context, owner OwnerID, h Hook, partner string, secret []byte) error {
-	return postgres.InTx(ctx, s.pool, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, lockUser, owner); err != nil {
-			return err
-		}
-		tag, err := tx.Exec(ctx, insertHook, h.ID, owner, h.URL, partner, secret, h.CreatedAt, MaxHooks)
-		if err == nil && tag.RowsAffected() == 0 {
-			return ErrTooManyWebhooks
-		}
-		return err
-	})
-}
-
-const selectHooks = `
-SELECT id, url, created_at
-FROM webhooks
-WHERE user_id = $1
-ORDER BY id DESC`
-
-func (s store) hooks(ctx context.Context, owner OwnerID) ([]Hook, error) {
-	rows, _ := s.pool.Query(ctx, selectHooks, owner) // CollectRows returns the error
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (h Hook, err error) {
-		err = row.Scan(&h.ID, &h.URL, &h.CreatedAt)
-		h.CreatedAt = h.CreatedAt.UTC()
-		return h, err
-	})
-}
-
-const deleteHook = `
-DELETE FROM webhooks
-WHERE id = $1
-  AND user_id = $2`
-
-func (s store) deleteHook(ctx context.Context, owner OwnerID, hook id.ID) error {
-	tag, err := s.pool.Exec(ctx, deleteHook, hook, owner)
-	if err == nil && tag.RowsAffected() == 0 {
-		return ErrWebhookNotFound
-	}
-	return err
 }
 
 const tryLock = `SELECT pg_try_advisory_lock(hashtext('bankapi webhooks'))`
@@ -169,6 +115,42 @@ func (s store) due(ctx context.Context, conn *pgx.Conn, now time.Time, each int)
 		err = r.Scan(&d.hook, &d.url, &d.partner, &d.secret, &d.attempts, &t.id, &t.from, &t.to, &t.amount, &t.currency, &t.memo, &t.createdAt)
 		return d, err
 	})
+}
+
+const (
+	countDeliveries = `
+SELECT count(*) FILTER (WHERE d.dead_at IS NULL AND w.ready), count(*) FILTER (WHERE d.dead_at IS NULL AND NOT w.ready), count(d.dead_at)
+FROM webhook_deliveries AS d
+JOIN webhooks AS h ON h.id = d.webhook_id
+CROSS JOIN LATERAL (SELECT d.next_at <= $1 AND (h.not_before IS NULL OR h.not_before <= $1) AS ready) AS w`
+
+	// Transfers above the horizon count too: a transaction that stays open holds the reader up.
+	selectOldestUnread = `
+SELECT min(created_at)
+FROM transfers
+WHERE xid >= $1
+  AND (xid, id) > ($1, $2)`
+)
+
+// backlog counts what is still to be done.
+func (s store) backlog(ctx context.Context, conn *pgx.Conn, now time.Time) (b Backlog, err error) {
+	if err := conn.QueryRow(ctx, countDeliveries, now).Scan(&b.Due, &b.Waiting, &b.Dead); err != nil {
+		return Backlog{}, err
+	}
+	var xid int64
+	var transfer id.ID
+	var oldest *time.Time
+	err = conn.QueryRow(ctx, selectStart).Scan(&xid, &transfer)
+	if err == nil {
+		err = conn.QueryRow(ctx, selectOldestUnread, xid, transfer).Scan(&oldest)
+	}
+	if oldest != nil {
+		b.Lag = max(now.Sub(*oldest), 0)
+	}
+	if errors.Is(err, pgx.ErrNoRows) { // no hooks: nobody waits for the outbox
+		err = nil
+	}
+	return b, err
 }
 
 const deleteDelivery = `
