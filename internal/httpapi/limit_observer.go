@@ -2,31 +2,22 @@ package httpapi
 
 import (
 	"log/slog"
-	"sync"
 	"time"
 
 	"example.com/bankapi/internal/ratelimit"
 	"example.com/bankapi/internal/telemetry"
 )
 
-// LimitObserver counts what the limiter does, and warns when a store does not answer: from then on policies admit or
-// refuse as their failure mode says, and somebody should know.
+// LimitObserver counts what the limiter does. It warns when a store does not answer: from then on policies admit or
+// refuse as their failure mode says, and somebody should know. And it logs whom a policy on trial would have refused,
+// by the hashed key that the admin listener shows too. Neither floods the log: at most one line a second for each.
 type LimitObserver struct {
 	Log     *slog.Logger
 	Metrics *telemetry.Metrics // may be nil
 	Now     func() time.Time   // nil means time.Now
 
-	mu     sync.Mutex
-	warned map[string]*warned // by store
+	failed, onTrial telemetry.Seldom // by store, by policy
 }
-
-type warned struct {
-	at   time.Time
-	more int // failures since, not told
-}
-
-// warnEvery is how often one store is told of, however many requests it fails.
-const warnEvery = time.Second
 
 var _ ratelimit.Observer = (*LimitObserver)(nil)
 
@@ -35,35 +26,25 @@ func (o *LimitObserver) Decided(policy string, outcome ratelimit.Outcome) {
 	o.Metrics.Decision(policy, string(outcome))
 }
 
-// StoreFailed counts one failed call. It warns at once, and then at most once a second for each store, with the number of
-// failures in between.
+// StoreFailed counts one failed call, and warns.
 func (o *LimitObserver) StoreFailed(store string, err error) {
 	o.Metrics.StoreFailure(store)
-	if more, due := o.due(store); due {
+	if more, due := o.failed.Due(o.now(), store); due {
 		o.Log.Warn("limiter store failed", "store", store, "more_since_last", more, "error", err)
 	}
 }
 
-func (o *LimitObserver) due(store string) (more int, due bool) {
-	now := time.Now
+// WouldRefuse logs one refusal that was none.
+func (o *LimitObserver) WouldRefuse(policy, key string) {
+	if more, due := o.onTrial.Due(o.now(), policy); due {
+		o.Log.Info("limit on trial would have refused", "policy", policy, "more_since_last", more, "key", key)
+	}
+}
+
+func (o *LimitObserver) now() time.Time {
 	if o.Now != nil {
-		now = o.Now
+		return o.Now()
 	}
-	at := now()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	last := o.warned[store]
-	if last != nil && at.Sub(last.at) < warnEvery {
-		last.more++
-		return 0, false
-	}
-	if last == nil {
-		last = new(warned)
-		if o.warned == nil {
-			o.warned = map[string]*warned{}
-		}
-		o.warned[store] = last
-	}
-	more, last.more, last.at = last.more, 0, at
-	return more, true
+	now := time.Now // the default of a field
+	return now()
 }

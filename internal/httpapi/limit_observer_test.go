@@ -13,8 +13,8 @@ import (
 	"example.com/bankapi/internal/httpapi"
 )
 
-func TestAStoreThatFailsIsToldOncePerSecond(t *testing.T) {
-	t.Parallel()
+// watched is an observer whose clock stands and whose log has no times.
+func watched() (*httpapi.LimitObserver, *clock, *syncBuffer) {
 	now, log := &clock{}, &syncBuffer{}
 	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -22,7 +22,12 @@ func TestAStoreThatFailsIsToldOncePerSecond(t *testing.T) {
 		}
 		return a
 	}
-	o := &httpapi.LimitObserver{Now: now.Now, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))}
+	return &httpapi.LimitObserver{Now: now.Now, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))}, now, log
+}
+
+func TestAStoreThatFailsIsToldOncePerSecond(t *testing.T) {
+	t.Parallel()
+	o, now, log := watched()
 	fail := func(store string, times int) {
 		var wg sync.WaitGroup
 		for range times {
@@ -41,6 +46,27 @@ func TestAStoreThatFailsIsToldOncePerSecond(t *testing.T) {
 	want := []string{"redis more_since_last=0", "postgres more_since_last=0", "redis more_since_last=1004", "redis more_since_last=1", ""}
 	for i := range want[:4] {
 		want[i] = "level=WARN msg=\"limiter store failed\" store=" + want[i] + " error=away"
+	}
+	if diff := cmp.Diff(want, strings.Split(log.String(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestATrialIsToldOncePerSecondAndPolicy(t *testing.T) {
+	t.Parallel()
+	o, now, log := watched()
+	refuse := func(policy, key string, times int) {
+		for range times {
+			o.WouldRefuse(policy, key)
+		}
+	}
+	refuse("user", "9f0c", 100)
+	refuse("daily", "41aa", 1)
+	now.Advance(time.Second)
+	refuse("user", "77e1", 2)
+	want := []string{"policy=user more_since_last=0 key=9f0c", "policy=daily more_since_last=0 key=41aa", "policy=user more_since_last=99 key=77e1", ""}
+	for i := range want[:3] {
+		want[i] = "level=INFO msg=\"limit on trial would have refused\" " + want[i]
 	}
 	if diff := cmp.Diff(want, strings.Split(log.String(), "\n")); diff != "" {
 		t.Error(diff)

@@ -43,6 +43,7 @@ func deaf(t *testing.T) func(context.Context) error {
 type watcher struct {
 	mu       sync.Mutex
 	told     []string
+	onTrial  []string // whom policies on trial would have refused
 	failures int
 }
 
@@ -50,6 +51,12 @@ func (w *watcher) Decided(policy string, outcome ratelimit.Outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.told = append(w.told, fmt.Sprintf("%s %s", policy, outcome))
+}
+
+func (w *watcher) WouldRefuse(policy, key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.onTrial = append(w.onTrial, policy+" "+key)
 }
 
 func (w *watcher) StoreFailed(string, error) {

@@ -24,6 +24,9 @@ type Observer interface {
 	// Decided is told of each claim that was charged, of each that refused, and of each that could not be asked. A
 	// claim that would have passed but for another's refusal is not told.
 	Decided(policy string, outcome Outcome)
+	// WouldRefuse is told of each claim that a policy on trial would have refused, beside Decided. key is its name as
+	// in Refusals: no secret, and nobody's name; empty where no Refusals are kept.
+	WouldRefuse(policy, key string)
 	// StoreFailed is told of each call that a store failed or did not finish in time. A call that ended because the
 	// client went away is not told, nor one that a Breaker did not let through.
 	StoreFailed(store string, err error)
@@ -42,12 +45,24 @@ func (l *Limiter) observe(ctx context.Context, d *Decision) {
 			continue
 		}
 		if l.Observer != nil {
-			l.Observer.Decided(d.Claims[i].Policy.Name, outcome)
+			l.tell(&d.Claims[i], outcome)
 		}
 		if l.Refusals != nil && (outcome == Refused || outcome == RefusedHere) {
 			l.Refusals.add(&d.Claims[i], d.At)
 		}
 	}
+}
+
+func (l *Limiter) tell(c *Claim, outcome Outcome) {
+	l.Observer.Decided(c.Policy.Name, outcome)
+	if outcome != WouldRefuse {
+		return
+	}
+	key := ""
+	if l.Refusals != nil {
+		key = l.Refusals.Name(c.Policy.Name, c.Key)
+	}
+	l.Observer.WouldRefuse(c.Policy.Name, key)
 }
 
 // outcome is what became of claim i; empty when it passed and another refused.

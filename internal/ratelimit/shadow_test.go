@@ -51,6 +51,25 @@ func TestShadowRefusesNobody(t *testing.T) {
 	}
 }
 
+// TestShadowNamesWhomItWouldRefuse, as the list of the most refused does, and only there where it is kept.
+func TestShadowNamesWhomItWouldRefuse(t *testing.T) {
+	t.Parallel()
+	w := &watcher{}
+	l := &ratelimit.Limiter{Default: memoryBackend(newClock().Now), Observer: w}
+	strict := trial(t, "strict", bucket(1, time.Hour, 1))
+	l.Take(t.Context(), claim(strict, "ada@example.com", 1))
+	l.Take(t.Context(), claim(strict, "ada@example.com", 1))
+	l.Refusals = ratelimit.NewRefusals(0)
+	l.Take(t.Context(), claim(strict, "ada@example.com", 1))
+	want := []string{"strict ", "strict " + l.Refusals.Name("strict", ratelimit.Key{Owner: "ada@example.com"})}
+	if diff := cmp.Diff(want, w.onTrial); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if top := l.Refusals.Top(time.Now(), 10); len(top) != 0 {
+		t.Errorf("%v among the refused, but nobody was", top)
+	}
+}
+
 // TestShadowIsGivenBack: a trial of a limit that reserves shows what it would be in force.
 func TestShadowIsGivenBack(t *testing.T) {
 	t.Parallel()
