@@ -61,6 +61,7 @@ func newLimits(
 		l.limiter.Default = &ratelimit.Backend{Name: "memory", Store: l.memory}
 		return l, nil
 	}
+	logRedis(p.log)
 	client, err := redisstore.Open(p.redisURL)
 	if err != nil {
 		return nil, err
