@@ -28,6 +28,7 @@ type simulateCommand struct {
 	Keys     keysCommand     `cmd:"" help:"Limit by address, by API key, or in layers: who is refused for whom?"`
 	Property propertyCommand `cmd:"" help:"Random traffic looks for ten seconds in which a limit is broken."`
 	Daily    dailyCommand    `cmd:"" help:"A day's quota before and after midnight."`
+	Calendar calendarCommand `cmd:"" help:"Days and months in a time zone, also those with an hour too few or too many."`
 	Sweep    sweepCommand    `cmd:"" help:"What a store may forget, and when."`
 	Shared   sharedCommand   `cmd:"" help:"Three instances with a counter each, or with one between them."`
 	Traffic  trafficCommand  `cmd:"" default:"withargs" help:"Traffic of your own, your limit, the algorithms of your choice."`
@@ -43,6 +44,7 @@ Examples:
   bankapi simulate                                  lists the experiments
   bankapi simulate compare                          20, 10, 11 and 12 of 25: four algorithms side by side
   bankapi simulate compare --svg compare.svg        the same as a picture
+  bankapi simulate calendar --zone Africa/Lagos     where a day ends, and how long it was
   bankapi simulate --traffic burst --limit 10/10s   traffic of your own
   bankapi simulate traffic --help                   what traffic there is`
 }
@@ -151,6 +153,7 @@ func (x sharedCommand) Run(ctx context.Context, c *simulateCommand, p *program) 
 	}
 	fleet := lab.Fleet{Instances: x.Instances, Attempts: x.Attempts, Limit: x.Limit}
 	if p.redisURL != "" {
+		logRedis(p.log)
 		client, err := redisstore.Open(p.redisURL)
 		if err != nil {
 			return err

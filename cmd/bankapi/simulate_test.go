@@ -14,7 +14,7 @@ import (
 	"example.com/bankapi/internal/dbtest"
 )
 
-var experiments = []string{"boundary", "timeline", "compare", "keys", "property", "daily", "sweep", "shared"}
+var experiments = []string{"boundary", "timeline", "compare", "keys", "property", "daily", "calendar", "sweep", "shared"}
 
 func TestSimulateAloneListsTheExperiments(t *testing.T) {
 	t.Parallel()
@@ -39,6 +39,23 @@ func TestSimulateComparePrintsTheLessonsFigures(t *testing.T) {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("no line like %q in\n%s", want, out)
 		}
+	}
+}
+
+func TestSimulateCalendarShowsTheDaysOf23And25Hours(t *testing.T) {
+	t.Parallel()
+	_, out, _ := bankapi(t, nil, "simulate", "calendar", "--zone", "Europe/Berlin")
+	for _, want := range []string{
+		`1 January +01-01 00:00 \+01:00 +01-02 00:00 \+01:00 +24 +20 +4 +4h `,
+		`29 March +03-29 00:00 \+01:00 +03-30 00:00 \+02:00 +23 +20 +3 +3h `,
+		`25 October +10-25 00:00 \+02:00 +10-26 00:00 \+01:00 +25 +20 +5 +5h `,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no line like %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "Lagos") {
+		t.Errorf("zones that were not asked for:\n%s", out)
 	}
 }
 
@@ -111,6 +128,9 @@ func TestSimulateSaysWhatIsWrongAndWhatWouldBeRight(t *testing.T) {
 		"compare --svg - --json":           "name a file",
 		"property --seeds=-1":              "2147483647",
 		"shared --instances 0":             "at least 1",
+		"calendar --zone Berlin":           "Europe/Berlin",
+		"calendar --zone Local":            "Europe/Berlin",
+		"calendar --year 20260":            "1970 to 2200",
 	} {
 		code, out, errs := bankapi(t, nil, append([]string{"simulate"}, strings.Fields(args)...)...)
 		if code == exitOK || out != "" || !strings.Contains(errs, hint) || strings.Count(errs, "\n") > 2 {

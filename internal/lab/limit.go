@@ -52,8 +52,11 @@ func parsePeriod(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("%s is no time; write 500ms, 10s, 1m, 1h or day", text)
 }
 
-// FormatLimit writes what ParseLimit reads.
+// FormatLimit writes what ParseLimit reads; for a calendar, "20/day in Europe/Berlin".
 func FormatLimit(l ratelimit.Limit) string {
+	if l.Calendar != 0 {
+		return fmt.Sprintf("%d/%s in %s", l.Quota, l.Calendar, l.Zone)
+	}
 	text := fmt.Sprintf("%d/%s", l.Quota, short(l.Period))
 	if l.Burst != 0 {
 		text += fmt.Sprintf(" burst %d", l.Burst)

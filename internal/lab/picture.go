@@ -64,7 +64,7 @@ func (r Run) panel() TimePanel {
 	width := step(r.End-r.Begin, maxBins)
 	p := TimePanel{
 		Title: fmt.Sprintf("%s %s: %s admitted, %s refused, at most %s in any %s", r.Limit.Algorithm, FormatLimit(r.Limit),
-			group(int64(r.Admitted)), group(int64(r.Refused)), group(r.MaxInSpan), short(r.Limit.Period)),
+			group(int64(r.Admitted)), group(int64(r.Refused)), group(r.MaxInSpan), short(r.Limit.Length())),
 		From: r.Begin.Truncate(width), To: (r.End + width - 1).Truncate(width), BinWidth: width,
 		Left: r.Left, Capacity: r.Limit.Capacity(), LeftName: "units left",
 	}
@@ -86,10 +86,10 @@ func (r Run) panel() TimePanel {
 	return p
 }
 
-// edges are the beginnings of windows between two moments, if the algorithm has windows and they are few.
+// edges are the beginnings of windows between two moments, if the algorithm has windows, of one length, and they are few.
 func edges(l ratelimit.Limit, from, to time.Duration) []time.Duration {
 	windows := l.Algorithm == ratelimit.FixedWindow || l.Algorithm == ratelimit.SlidingCounter
-	if !windows || (to-from)/l.Period > maxBins/2 {
+	if !windows || l.Calendar != 0 || (to-from)/l.Period > maxBins/2 {
 		return nil
 	}
 	var found []time.Duration

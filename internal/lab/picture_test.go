@@ -34,7 +34,8 @@ func pictures(t *testing.T) map[string]Picture {
 	return map[string]Picture{
 		"boundary": Boundary().Picture(), "timeline": TokenTimeline().Picture(), "compare": Compare().Picture(),
 		"keys": CompareKeys().Picture(), "property": CheckProperty([]int64{1}).Picture(), "daily": DailyQuota().Picture(),
-		"sweep": SweepMemory().Picture(), "shared": shared.Picture(), "nothing": nothing.Picture(), "flood": much.Picture(),
+		"sweep": SweepMemory().Picture(), "shared": shared.Picture(), "nothing": nothing.Picture(),
+		"calendar": CalendarWindows(2026, []*time.Location{time.UTC}).Picture(), "flood": much.Picture(),
 	}
 }
 

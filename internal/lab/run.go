@@ -15,7 +15,7 @@ type Run struct {
 	Answers   []Answer
 	Admitted  int           // requests
 	Refused   int           // requests
-	MaxInSpan int64         // the most units admitted in any half-open span of Limit.Period
+	MaxInSpan int64         // the most units admitted in any half-open span of Limit.Length
 	Left      []Level       // over time, also between requests
 	Begin     time.Duration // of what is of interest
 	End       time.Duration
@@ -65,7 +65,7 @@ func playFrom(start time.Time, limit ratelimit.Limit, traffic []Request) (Run, e
 	for ; look <= run.End; look += step {
 		run.Left = append(run.Left, Level{At: look, Left: desk.left(look, policy)})
 	}
-	run.MaxInSpan = maxInSpan(run.Answers, limit.Period)
+	run.MaxInSpan = maxInSpan(run.Answers, limit.Length())
 	return run, nil
 }
 
@@ -164,7 +164,7 @@ func (r Run) MarshalJSON() ([]byte, error) {
 		SpanMS    float64  `json:"span_ms"`
 		MaxInSpan int64    `json:"max_in_span"`
 		Answers   []Answer `json:"answers"`
-	}{r.Limit.Algorithm.String(), FormatLimit(r.Limit), r.Admitted, r.Refused, millis(r.Limit.Period), r.MaxInSpan, r.Answers})
+	}{r.Limit.Algorithm.String(), FormatLimit(r.Limit), r.Admitted, r.Refused, millis(r.Limit.Length()), r.MaxInSpan, r.Answers})
 }
 
 // MarshalJSON writes times in milliseconds.
