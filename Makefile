@@ -34,9 +34,13 @@ build: ## Build bin/bankapi
 up: images ## Start the bank, PostgreSQL and Redis in containers
 	@scripts/compose-up.sh $(COMPOSE)
 
+.PHONY: fleet
+fleet: images ## Start three instances behind nginx in containers, on 127.0.0.1:8000
+	@scripts/compose-up.sh --fleet $(COMPOSE)
+
 .PHONY: down
 down: ## Stop the containers; the data stay in their volume
-	@$(COMPOSE) down
+	@$(COMPOSE) --profile fleet down
 
 .PHONY: images
 images: # The images that containers start from; stand-ins where no registry answers
@@ -51,8 +55,9 @@ test: ## Run every test, against real PostgreSQL and Redis servers
 	go test -count=1 ./tests
 
 .PHONY: smoke
-smoke: images ## Prove the containers: first start, a tour by curl, a stale volume, an orderly end
+smoke: images ## Prove the containers: first start, a tour by curl, a stale volume, the fleet, an orderly end
 	@scripts/smoke.sh $(COMPOSE)
+	@scripts/smoke-fleet.sh $(COMPOSE)
 
 .PHONY: race
 race: ## Run the tests of internal/ under the race detector
@@ -72,6 +77,11 @@ bench: ## Run the benchmarks named BENCH (all), compared with the run before
 bench-limiter: ## Compare the limiter with other Go limiters, in turns, and print medians and ratios
 	@scripts/setup.sh redis
 	@go -C bench run ./cmd/limiter
+
+.PHONY: bench-ledger
+bench-ledger: ## Compare the whole bank with pgbench on a usual ledger, in turns; some five minutes
+	@scripts/setup.sh postgres
+	@go -C bench run ./cmd/ledger
 
 ## Before a commit
 

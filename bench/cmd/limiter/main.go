@@ -7,13 +7,11 @@ package main
 
 import (
 	"flag"
-	"fmt"
-	"os"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
+
+	"example.com/bankapi/bench"
 )
 
 func main() {
@@ -22,7 +20,7 @@ func main() {
 	flag.IntVar(&r.rounds, "rounds", 60, "turns of each contender; more give steadier medians")
 	flag.Parse()
 
-	machine()
+	bench.PrintMachine("chi", "httprate", "throttled", "ulule", "go-limiter", "redis", "x/time")
 	tables := []struct {
 		name string
 		make func(*runner)
@@ -43,33 +41,3 @@ func main() {
 
 // runner makes the tables.
 type runner struct{ rounds int }
-
-// machine says what the numbers were measured on.
-func machine() {
-	fmt.Printf("%s, %s, %d cores", time.Now().UTC().Format(time.DateOnly), cpu(), runtime.GOMAXPROCS(0))
-	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
-		fmt.Printf(", load %s", strings.Fields(string(load))[0])
-	}
-	fmt.Printf("; %s %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			for _, peer := range []string{"chi", "httprate", "throttled", "ulule", "go-limiter", "redis", "x/time"} {
-				if strings.Contains(m.Path, peer) {
-					fmt.Printf("%s %s; ", m.Path, m.Version)
-					break
-				}
-			}
-		}
-		fmt.Println()
-	}
-}
-
-func cpu() string {
-	info, _ := os.ReadFile("/proc/cpuinfo") // elsewhere than on Linux: unknown
-	_, name, _ := strings.Cut(string(info), "model name")
-	name, _, _ = strings.Cut(strings.TrimLeft(name, "\t :"), "\n")
-	if name == "" {
-		return runtime.GOARCH
-	}
-	return name
-}

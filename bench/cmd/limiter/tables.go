@@ -2,13 +2,10 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
 
 	"example.com/bankapi/bench"
 	"example.com/bankapi/internal/ratelimit/redisstore"
@@ -23,7 +20,7 @@ const (
 func (r *runner) decisions() {
 	for _, n := range []int{10_000, 1_000_000} {
 		keys := bench.Keys(n)
-		bar := newBar(fmt.Sprintf("decisions at %d keys", n), len(bench.Limiters)*(r.rounds+1))
+		bar := bench.NewBar(fmt.Sprintf("decisions at %d keys", n), len(bench.Limiters)*(r.rounds+1))
 		var contenders []bench.Contender
 		allocs := map[string]float64{}
 		for _, l := range bench.Limiters {
@@ -33,9 +30,9 @@ func (r *runner) decisions() {
 			bar()
 		}
 		fmt.Printf("\n### One decision in memory, %d keys\n\n", n)
-		table("limiter", "ns", "CPU ns", "allocations", "CPU against bankapi")
+		bench.Table("limiter", "ns", "CPU ns", "allocations", "CPU against bankapi")
 		for i, res := range bench.Rounds(contenders, r.rounds, slice, bar) {
-			row(res.Name+" ("+bench.Limiters[i].Note+")", ns(res.Wall), ns(res.CPU), fmt.Sprintf("%.0f", allocs[res.Name]), times(1/res.CPUSpeed))
+			bench.Row(res.Name+" ("+bench.Limiters[i].Note+")", ns(res.Wall), ns(res.CPU), fmt.Sprintf("%.0f", allocs[res.Name]), times(1/res.CPUSpeed))
 		}
 	}
 }
@@ -43,9 +40,9 @@ func (r *runner) decisions() {
 // memory fills each limiter with keys.
 func (r *runner) memory() {
 	sizes := []int{1, 10_000, 1_000_000}
-	bar := newBar("memory", len(bench.Limiters)*len(sizes))
+	bar := bench.NewBar("memory", len(bench.Limiters)*len(sizes))
 	fmt.Printf("\n### Bytes kept for each key\n\n")
-	table("limiter", "1 key", "10,000 keys", "1,000,000 keys")
+	bench.Table("limiter", "1 key", "10,000 keys", "1,000,000 keys")
 	for _, l := range bench.Limiters {
 		if strings.HasPrefix(l.Name, "bankapi ") {
 			continue // the same store again
@@ -55,7 +52,7 @@ func (r *runner) memory() {
 			cells = append(cells, strconv.FormatInt(bench.BytesPerKey(l, n), 10))
 			bar()
 		}
-		row(cells...)
+		bench.Row(cells...)
 	}
 }
 
@@ -66,11 +63,11 @@ func (r *runner) crowd() {
 	for i, l := range bench.Limiters {
 		contenders = append(contenders, bench.Contender{Name: l.Name, Work: bench.Crowd(l.New(), bench.Callers, &failed[i])})
 	}
-	results := bench.Rounds(contenders, r.rounds, slice, newBar("one key", len(contenders)*r.rounds))
+	results := bench.Rounds(contenders, r.rounds, slice, bench.NewBar("one key", len(contenders)*r.rounds))
 	fmt.Printf("\n### One key, %d goroutines\n\n", bench.Callers)
-	table("limiter", "ns", "CPU ns", "errors")
+	bench.Table("limiter", "ns", "CPU ns", "errors")
 	for i, res := range results {
-		row(res.Name, ns(res.Wall), ns(res.CPU), strconv.FormatInt(failed[i].Load(), 10))
+		bench.Row(res.Name, ns(res.Wall), ns(res.CPU), strconv.FormatInt(failed[i].Load(), 10))
 	}
 }
 
@@ -89,12 +86,12 @@ func (r *runner) redis() {
 	}
 	defer client.Close()
 	contenders := bench.RedisContenders(client)
-	results := bench.Rounds(contenders, r.rounds, netSlice, newBar("Redis", len(contenders)*r.rounds))
+	results := bench.Rounds(contenders, r.rounds, netSlice, bench.NewBar("Redis", len(contenders)*r.rounds))
 	fmt.Printf("\n### Redis on loopback, %d goroutines\n\n", bench.Callers)
-	table("call", "µs", "client CPU µs", "script µs", "time against redis_rate", "client CPU against redis_rate")
+	bench.Table("call", "µs", "client CPU µs", "script µs", "time against redis_rate", "client CPU against redis_rate")
 	for i, res := range results {
 		script := bench.ScriptTime(client, contenders[i].Work, 2000)
-		row(res.Name, micros(res.Wall), micros(res.CPU), micros(script), times(1/res.Speed), times(1/res.CPUSpeed))
+		bench.Row(res.Name, micros(res.Wall), micros(res.CPU), micros(script), times(1/res.Speed), times(1/res.CPUSpeed))
 	}
 }
 
@@ -107,39 +104,17 @@ func (r *runner) http() {
 func (r *runner) requests(client string, servers bench.Servers) {
 	defer servers.Close()
 	contenders := servers.HTTPContenders()
-	results := bench.Rounds(contenders, r.rounds, netSlice, newBar("HTTP", len(contenders)*r.rounds))
+	results := bench.Rounds(contenders, r.rounds, netSlice, bench.NewBar("HTTP", len(contenders)*r.rounds))
 	fmt.Printf("\n### HTTP on loopback, %d connections, %s\n\n", bench.Connections, client)
-	table("handler", "requests/s", "CPU µs", "of bare chi", "of bare chi by CPU")
+	bench.Table("handler", "requests/s", "CPU µs", "of bare chi", "of bare chi by CPU")
 	for _, res := range results {
-		row(res.Name, fmt.Sprintf("%.0f", float64(time.Second)/float64(res.Wall)), micros(res.CPU),
+		bench.Row(res.Name, fmt.Sprintf("%.0f", float64(time.Second)/float64(res.Wall)), micros(res.CPU),
 			fmt.Sprintf("%.2f", res.Speed), fmt.Sprintf("%.2f", res.CPUSpeed))
 	}
 }
-
-// newBar shows on the terminal how far a table is; the tables themselves go to standard output.
-func newBar(what string, steps int) func() {
-	bar := progressbar.NewOptions(steps,
-		progressbar.OptionSetDescription(what), progressbar.OptionSetWriter(os.Stderr), progressbar.OptionShowCount(),
-		progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetVisibility(onTerminal(os.Stderr)))
-	return func() { _ = bar.Add(1) }
-}
-
-func table(heads ...string) {
-	row(heads...)
-	row(strings.Split(strings.Repeat("---,", len(heads)-1)+"---", ",")...)
-}
-
-func row(cells ...string) { fmt.Println("| " + strings.Join(cells, " | ") + " |") }
 
 func ns(d time.Duration) string { return strconv.FormatInt(d.Nanoseconds(), 10) }
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Microsecond)) }
 
 func times(f float64) string { return fmt.Sprintf("%.2fx", f) }
-
-// onTerminal reports whether somebody watches: a file is not filled with steps of progress.
-func onTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.com/bankapi/internal/load"
+)
+
+// Which ledger a contender's transfers are in.
+const (
+	inNone = iota // it makes none
+	inBank
+	inPeer
+)
+
+// contender is one row of a table.
+type contender struct {
+	kind    string // as -skip names it
+	name    string
+	clients int
+	ledger  int
+	slice   func(ctx context.Context, warmUp, length time.Duration) (sample, error)
+}
+
+const (
+	kindBank       = "bank"
+	kindPaced      = "paced"
+	kindOneTrip    = "onetrip"
+	kindStatements = "statements"
+	kindHTTP       = "http"
+)
+
+// pace is the share of what the bank can do that the paced run asks for.
+const pace = 0.75
+
+// contest is the contenders of a scenario; the first one is what the others are compared with.
+func (r *runner) contest(scenario string) []contender {
+	if scenario == "alone" {
+		return r.kept([]contender{
+			r.pgbench("onetrip", "pgbench, one round trip", false, 1),
+			r.closed(false, 1),
+			r.health(),
+		})
+	}
+	hot := scenario == "hot"
+	all := []contender{
+		r.pgbench("onetrip", "pgbench, one round trip", hot, peerClients),
+		r.pgbench("statements", "pgbench, separate statements", hot, peerClients),
+	}
+	for _, n := range r.connections {
+		all = append(all, r.closed(hot, n))
+	}
+	return r.kept(append(all, r.paced(hot)))
+}
+
+// kept leaves out what -skip names, but for what the others are compared with.
+func (r *runner) kept(all []contender) []contender {
+	return slices.DeleteFunc(all, func(c contender) bool { return c.kind != kindOneTrip && slices.Contains(r.skip, c.kind) })
+}
+
+func (r *runner) pgbench(script, name string, hot bool, clients int) contender {
+	return contender{kind: script, name: name, clients: clients, ledger: inPeer,
+		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
+			return r.peer.run(ctx, script, hot, clients, warmUp, length)
+		}}
+}
+
+// closed asks as fast as so many connections are answered.
+func (r *runner) closed(hot bool, connections int) contender {
+	return contender{kind: kindBank, name: "bankapi", clients: connections, ledger: inBank,
+		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
+			s, err := r.bank.run(ctx, load.Run{
+				Connections: connections, Requests: r.bank.crowd.Payments(hot), WarmUp: warmUp, Time: length, Watch: r.watch,
+			}, 201)
+			r.rates[connections] = s.perSecond
+			return s, err
+		}}
+}
+
+// paced asks at a share of what the largest of the middling numbers of connections was answered at last.
+func (r *runner) paced(hot bool) contender {
+	n := r.connections[len(r.connections)/2]
+	return contender{kind: kindPaced, name: fmt.Sprintf("bankapi, paced at %.0f %%", pace*100), clients: n, ledger: inBank,
+		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
+			return r.bank.run(ctx, load.Run{
+				Connections: n, Requests: r.bank.crowd.Payments(hot), WarmUp: warmUp, Time: length, Watch: r.watch,
+				Rate: pace * r.rates[n],
+			}, 201)
+		}}
+}
+
+// health is the least that a request over HTTP costs here.
+func (r *runner) health() contender {
+	request := []byte("GET /healthz HTTP/1.1\r\nHost: bank.example\r\n\r\n")
+	return contender{kind: kindHTTP, name: "GET /healthz", clients: 1, ledger: inNone,
+		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
+			return r.bank.run(ctx, load.Run{
+				Connections: 1, Requests: func() load.Requests { return func() []byte { return request } },
+				WarmUp: warmUp, Time: length,
+			}, 200)
+		}}
+}
