@@ -22,10 +22,9 @@ func (a *api) anonymousClaim(r *http.Request) ratelimit.Claim {
 
 // ofAddress counts a request under its address, unless that is exempt.
 func (a *api) ofAddress(r *http.Request, p *ratelimit.Policy) ratelimit.Claim {
-	if l := a.limits(); l.ExemptsAddresses() && l.ExemptsAddress(a.ClientIP.From(r.RemoteAddr, r.Header["X-Forwarded-For"])) {
-		return ratelimit.Claim{}
-	}
-	return ratelimit.Claim{Policy: p, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1}
+	l := a.limits()
+	exempt := l.ExemptsAddresses() && l.ExemptsAddress(a.ClientIP.From(r.RemoteAddr, r.Header["X-Forwarded-For"]))
+	return ratelimit.Claim{Policy: p, Key: ratelimit.Key{Owner: exchangeOf(r).client}, Cost: 1, Exempt: exempt}
 }
 
 func (a *api) userClaim(r *http.Request) ratelimit.Claim {
@@ -40,10 +39,7 @@ func (a *api) dailyClaim(r *http.Request) ratelimit.Claim {
 
 // ofUser counts a request under the caller, unless they are exempt.
 func (a *api) ofUser(x *exchange, p *ratelimit.Policy, cost int64) ratelimit.Claim {
-	if a.limits().ExemptsPrincipal(x.user) {
-		return ratelimit.Claim{}
-	}
-	return ratelimit.Claim{Policy: p, Key: ratelimit.Key{Owner: x.user}, Cost: cost}
+	return ratelimit.Claim{Policy: p, Key: ratelimit.Key{Owner: x.user}, Cost: cost, Exempt: a.limits().ExemptsPrincipal(x.user)}
 }
 
 // Routes returns the routes that charge a customer's policies: those that a policy file may price.

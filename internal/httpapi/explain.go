@@ -107,10 +107,21 @@ func readQuestion(r *http.Request) (question, error) {
 	return q, body.err()
 }
 
-// asking is one policy of a stage. A claim without a policy says that it is skipped.
+// asking is one policy of a stage.
 type asking struct {
 	policy string
 	claim  ratelimit.Claim
+}
+
+// skipped says why the policy does not count the request; empty if it does.
+func (a asking) skipped() string {
+	switch {
+	case a.claim.Policy == nil:
+		return "unlimited"
+	case a.claim.Exempt:
+		return "exempt"
+	}
+	return ""
 }
 
 // asked builds the request that is meant, and lets the claims of the API itself say what it would be charged, stage by
@@ -185,15 +196,15 @@ func (a *api) rehearsal(ctx context.Context, q question) (*http.Request, stages)
 func (a *api) judge(ctx context.Context, e *explanation, stage []asking) {
 	var claims []ratelimit.Claim
 	for _, asking := range stage {
-		if asking.claim.Policy != nil {
+		if asking.skipped() == "" {
 			claims = append(claims, asking.claim)
 		}
 	}
 	d := a.Limiter.Peek(ctx, claims...)
 	next := 0
 	for _, asking := range stage {
-		if asking.claim.Policy == nil {
-			e.Policies = append(e.Policies, standing{Policy: asking.policy, Skipped: "unlimited or exempt", Admits: true})
+		if why := asking.skipped(); why != "" {
+			e.Policies = append(e.Policies, standing{Policy: asking.policy, Skipped: why, Admits: true})
 			continue
 		}
 		e.Policies = append(e.Policies, a.standingOf(d.Claims[next], d.Statuses[next]))

@@ -21,7 +21,7 @@ func (a *api) limit(claims ...claim) func(http.Handler) http.Handler {
 	})
 }
 
-// gather asks each claim. One without a policy is none: the policy is unlimited, or the caller is exempt.
+// gather asks each claim. One without a policy is none: the policy is unlimited.
 func gather(r *http.Request, claims []claim) []ratelimit.Claim {
 	asked := make([]ratelimit.Claim, 0, len(claims))
 	for _, claim := range claims {

@@ -25,7 +25,9 @@ type policyJSON struct {
 func (a *api) getLimits(w http.ResponseWriter, r *http.Request, caller auth.Principal) error {
 	claims := append(gather(r, []claim{a.userClaim, a.dailyClaim, a.addressClaim, a.anonymousClaim, a.signUpClaim}),
 		append(a.loginClaims(r, caller.Email), a.resetClaim(caller.Email))...)
-	claims = slices.DeleteFunc(claims, func(c ratelimit.Claim) bool { return c.Policy.Shadow }) // on trial, and no concern of theirs
+	claims = slices.DeleteFunc(claims, func(c ratelimit.Claim) bool {
+		return c.Policy.Shadow || c.Exempt // on trial, or not for them: no concern of theirs
+	})
 	for i := range claims {
 		claims[i].Cost = 0
 	}

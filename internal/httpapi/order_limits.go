@@ -51,9 +51,9 @@ func (a *api) reserveOrder(w http.ResponseWriter, r *http.Request, order transfe
 func (a *api) orderClaims(r *http.Request, order transfers.Order) []ratelimit.Claim {
 	x, l := exchangeOf(r), a.limits()
 	claims := make([]ratelimit.Claim, 0, 2)
-	if l.TransfersAccount != nil && !l.ExemptsPrincipal(x.user) {
+	if l.TransfersAccount != nil {
 		key := ratelimit.Key{Owner: x.user, Part: order.From.String()}
-		claims = append(claims, ratelimit.Claim{Policy: l.TransfersAccount, Key: key, Cost: 1})
+		claims = append(claims, ratelimit.Claim{Policy: l.TransfersAccount, Key: key, Cost: 1, Exempt: l.ExemptsPrincipal(x.user)})
 	}
 	if l.GlobalTransfers != nil {
 		claims = append(claims, ratelimit.Claim{Policy: l.GlobalTransfers, Key: globalKey, Cost: 1})

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -121,6 +122,13 @@ func TestWhoIsExemptIsNotCounted(t *testing.T) {
 	}
 	wrong := ada.do("POST", "/sessions", credentials(ada.email, "not-the-right-password"))
 	wantHeader(t, wrong, "RateLimit-Policy", `"login-ip";q=20;w=900`) // nobody is exempt from this
+
+	metrics := b.admin("GET", "/metrics", "").String()
+	for policy, times := range map[string]int{"user": 16, "daily": 16, "ip": 3} { // each request that was spared, see above
+		if want := fmt.Sprintf(`{outcome="exempt",policy="%s"} %d`, policy, times); !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
 }
 
 // TestAPolicyOnTrialRefusesNobody counts what it would have done, where operators see it and callers do not.
@@ -137,6 +145,9 @@ func TestAPolicyOnTrialRefusesNobody(t *testing.T) {
 	}
 	if metrics := b.admin("GET", "/metrics", "").String(); !strings.Contains(metrics, `policy="user"} 2`) {
 		t.Error("the metrics do not say what would have been refused")
+	}
+	if log := b.log.String(); strings.Count(log, `"limit on trial would have refused","policy":"user"`) != 1 {
+		t.Errorf("want one line about the policy on trial, in\n%s", log)
 	}
 }
 

@@ -20,8 +20,9 @@ func TestInspect(t *testing.T) {
 	w := &watcher{}
 	l.Observer, l.Default.Breaker = w, &gate{state: "closed"}
 	l.Local, l.Instances = ratelimit.NewMemory(ratelimit.MemoryOptions{Now: c.Now}), 2
-	l.Exempt = func(c ratelimit.Claim) bool { return c.Key.Owner == "monitor" }
 	user := sharing(t, "user", bucket(2, time.Second, 10))
+	spared := claim(user, "monitor", 1)
+	spared.Exempt = true
 	strict := trial(t, "strict", bucket(1, time.Hour, 2))
 	l.Take(t.Context(), claim(user, "k", 8), claim(strict, "k", 2))
 	l.Take(t.Context(), claim(user, "k", 5))
@@ -29,7 +30,7 @@ func TestInspect(t *testing.T) {
 	asked := r.asked.Load()
 
 	look := func() []ratelimit.Inspection {
-		return l.Inspect(t.Context(), claim(user, "k", 5), claim(user, "k", 1), claim(strict, "k", 1), claim(user, "monitor", 1))
+		return l.Inspect(t.Context(), claim(user, "k", 5), claim(user, "k", 1), claim(strict, "k", 1), spared)
 	}
 	got := look()
 	if i := got[0]; i.Status.Allowed || i.Status.Remaining != 2 || i.Denied != 1500*time.Millisecond || i.Store != "redis" || i.Breaker != "closed" {

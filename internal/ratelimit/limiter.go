@@ -17,9 +17,6 @@ type Limiter struct {
 	Refusals *Refusals           // counts who is refused most; nil: nobody does
 	Now      func() time.Time    // dates decisions; nil: time.Now. Stores have their own clock
 
-	// Exempt reports whether a claim is not counted and passes, as if its policy were Unlimited. Nil: none.
-	Exempt func(Claim) bool
-
 	// Denials remembers refusals of stores other than Memory, so that these need not be asked again; nil: they are.
 	Denials *Denials
 
@@ -107,7 +104,7 @@ func (l *Limiter) blank(claims []Claim) Decision {
 	for i := range claims {
 		switch p := claims[i].Policy; {
 		case p == nil:
-		case p.Limit.Algorithm == Unlimited, l.Exempt != nil && l.Exempt(claims[i]):
+		case p.Limit.Algorithm == Unlimited, claims[i].Exempt:
 			d.Statuses[i] = Status{Exempt: true, Allowed: true, Remaining: maxUnits}
 		case p.Shadow:
 			d.Statuses[i] = Status{Shadow: true, Allowed: true, Unknown: true}

@@ -130,18 +130,21 @@ func TestUnlimitedIsAWord(t *testing.T) {
 
 func TestExemptClaimsAreNotCounted(t *testing.T) {
 	t.Parallel()
-	l := &ratelimit.Limiter{
-		Default: memoryBackend(newClock().Now),
-		Exempt:  func(c ratelimit.Claim) bool { return c.Key.Owner == "monitor" },
-	}
+	w := &watcher{}
+	l := &ratelimit.Limiter{Default: memoryBackend(newClock().Now), Observer: w}
 	user := policy(t, "user", bucket(1, time.Hour, 1), ratelimit.FailOpen)
 	all := policy(t, "all", bucket(1, time.Hour, 3), ratelimit.FailOpen)
+	spared := claim(user, "monitor", 1)
+	spared.Exempt = true
 	for range 2 {
-		if d := l.Take(t.Context(), claim(user, "monitor", 1), claim(all, "everybody", 1)); !d.Allowed {
+		if d := l.Take(t.Context(), spared, claim(all, "everybody", 1)); !d.Allowed {
 			t.Errorf("got %+v, want admitted", d)
 		}
 	}
-	if d := l.Peek(t.Context(), claim(user, "monitor", 0), claim(all, "everybody", 0)); !d.Statuses[0].Exempt || d.Statuses[1].Remaining != 1 {
+	if diff := cmp.Diff([]string{"user exempt", "all admitted", "user exempt", "all admitted"}, w.told); diff != "" {
+		t.Errorf("observed (-want +got):\n%s", diff)
+	}
+	if d := l.Peek(t.Context(), spared, claim(all, "everybody", 0)); !d.Statuses[0].Exempt || d.Statuses[1].Remaining != 1 {
 		t.Errorf("got %+v, want the one exempt and the other with 1 left", d)
 	}
 	if !l.Take(t.Context(), claim(user, "ada", 1)).Allowed || l.Take(t.Context(), claim(user, "ada", 1)).Allowed {

@@ -18,6 +18,7 @@ type Claim struct {
 	Key    Key
 	Cost   int64
 	ID     string // names the reservation where units may be given back; empty where they never are
+	Exempt bool   // for Limiter: the caller is spared, so the claim is not counted and passes, as if its policy were Unlimited
 }
 
 // Status is one policy's answer to one claim, on the store's clock.
@@ -33,7 +34,7 @@ type Status struct {
 	Unknown bool // not asked, or no answer; Allowed is then the FailMode
 	Local   bool // no answer: counted in this process's share of the limit
 	Shadow  bool // of a policy that is a Shadow: Allowed in any case; see WouldRefuse
-	Exempt  bool // not counted: the policy is Unlimited, or Limiter.Exempt spares the claim
+	Exempt  bool // not counted: the policy is Unlimited, or the claim is Exempt
 }
 
 // WouldRefuse reports whether a Shadow policy would have refused.
