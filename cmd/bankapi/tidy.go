@@ -22,9 +22,7 @@ func (b *bank) tidy(log *slog.Logger) func(context.Context) error {
 		"sessions":           func(ctx context.Context) (int64, error) { return b.accounts.Purge(ctx, tidyBatch) },
 		"webhook_deliveries": func(ctx context.Context) (int64, error) { return b.hooks.Purge(ctx, tidyBatch) },
 		"password_resets":    func(ctx context.Context) (int64, error) { return b.accounts.PurgeResets(ctx, tidyBatch) },
-		"idempotency_keys": func(ctx context.Context) (int64, error) {
-			return b.keys.Purge(ctx, time.Now().Add(-keysLive), tidyBatch)
-		},
+		"idempotency_keys":   b.forgetKeys(),
 	}
 	return func(ctx context.Context) error {
 		ticker := time.NewTicker(tidyEvery)
@@ -39,6 +37,18 @@ func (b *bank) tidy(log *slog.Logger) func(context.Context) error {
 				purgeAll(ctx, log, name, purge)
 			}
 		}
+	}
+}
+
+// forgetKeys goes on where its last batch ended, and starts over when it has come to the end.
+func (b *bank) forgetKeys() func(context.Context) (int64, error) {
+	var from time.Time
+	return func(ctx context.Context) (int64, error) {
+		n, goOn, err := b.keys.Purge(ctx, from, time.Now().Add(-keysLive), tidyBatch)
+		if from = goOn; n < tidyBatch {
+			from = time.Time{}
+		}
+		return n, err
 	}
 }
 

@@ -52,16 +52,28 @@ func (s Store) Find(ctx context.Context, user id.ID, scope, key string) (Record,
 	return record, nil
 }
 
-// Purge forgets at most batch keys that are older than the given moment and returns how many; fewer than batch means
-// that it is done. Small batches keep each lock and each transaction short. A forgotten key executes again: keep keys for
-// as long as clients may repeat themselves, at least 24 hours.
-func (s Store) Purge(ctx context.Context, olderThan time.Time, batch int) (int64, error) {
+// Purge forgets at most batch keys of the moments from..to, the oldest first, and returns how many. Fewer than batch means
+// that none is left but those that somebody else is just forgetting; else go on from where it says.
+//
+// It waits for no row, and nobody waits for it but who would store one of these keys again. Small batches keep it short.
+// Going on, instead of starting over, saves it a walk past what it has deleted and vacuum has not yet removed.
+//
+// A forgotten key executes again: keep keys for as long as clients may repeat themselves, at least 24 hours.
+func (s Store) Purge(ctx context.Context, from, to time.Time, batch int) (n int64, goOn time.Time, err error) {
 	const query = `
-DELETE FROM idempotency_keys
-WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency_keys WHERE created_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`
-	tag, err := s.Pool.Exec(ctx, query, olderThan, batch)
-	if err != nil {
-		return 0, fmt.Errorf("purge idempotency keys: %w", err)
+WITH old AS (
+    SELECT ctid, created_at
+    FROM idempotency_keys
+    WHERE created_at >= $1 AND created_at < $2
+    ORDER BY created_at
+    LIMIT $3
+    FOR UPDATE SKIP LOCKED
+), forgotten AS (
+    DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid FROM old))
+)
+SELECT count(*), coalesce(max(created_at), $1) FROM old`
+	if err := s.Pool.QueryRow(ctx, query, from, to, batch).Scan(&n, &goOn); err != nil {
+		return 0, from, fmt.Errorf("purge idempotency keys: %w", err)
 	}
-	return tag.RowsAffected(), nil
+	return n, goOn, nil
 }
