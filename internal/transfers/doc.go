@@ -23,11 +23,15 @@
 // One goroutine ([Service.Run]) writes, on one connection of its own. While it commits a batch, requests queue; the next
 // batch takes them all. There is no timer: an idle bank runs batches of one, and a busy one pays one COMMIT for many.
 //
-//	Transfer ---> queue (bounded) ---> take all ---> BEGIN; lock accounts in id order; look the keys up   one round trip
+//	Transfer ---> queue (bounded) ---> take all ---> BEGIN; lock accounts in id order; look the keys up
 //	                   ^                                |
 //	Transfer ----------+                             judge: pure Go, in order of arrival
 //	                                                    |
-//	    answers <--- only after COMMIT <------------- INSERT transfers (posts), INSERT keys; COMMIT       one round trip
+//	    answers <--- only after COMMIT <------------- INSERT transfers (posts), INSERT keys; COMMIT;
+//	                                                    BEGIN, locks and keys of those who wait by then
+//
+// What ends a batch and what begins the next leave together, so that while there is work a batch costs one round trip.
+// The server confirms the COMMIT before it waits for the next locks.
 //
 // Keys are looked up after the locks. Whoever else holds one of the accounts, a twin of the request on another instance or
 // our own transaction whose connection broke during COMMIT, has to finish first, and READ COMMITTED then shows what became

@@ -15,6 +15,24 @@ type book struct {
 	newID    func() TransferID // rising, as far as the clock does
 }
 
+// newBook is the book of some orders before anything is known.
+func newBook(orders []*Order) *book {
+	b := &book{accounts: make(map[AccountID]*account, 2*len(orders)), answers: make(map[name]answer, len(orders))}
+	for _, o := range orders {
+		b.accounts[o.From], b.accounts[o.To] = nil, nil
+	}
+	return b
+}
+
+// ids are those of the accounts concerned.
+func (b *book) ids() []AccountID {
+	ids := make([]AccountID, 0, len(b.accounts))
+	for accountID := range b.accounts {
+		ids = append(ids, accountID)
+	}
+	return ids
+}
+
 // account is a locked row.
 type account struct {
 	owner        OwnerID

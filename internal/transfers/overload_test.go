@@ -107,10 +107,10 @@ func TestTheClientLeaves(t *testing.T) {
 
 func TestDatabaseDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	b := openBank(t, transfers.Options{Patience: 300 * time.Millisecond})
+	b := openBank(t, transfers.Options{Patience: time.Second})
 	ada, grace := b.open(1000), b.open(0)
 	release := b.block(ada)
-	within(t, 3*time.Second, func() { b.wantErr(order(ada, grace, 1, "k"), transfers.ErrOverloaded) })
+	within(t, 5*time.Second, func() { b.wantErr(order(ada, grace, 1, "k"), transfers.ErrOverloaded) })
 	release()
 	if r := b.mustSend(order(ada, grace, 1, "k"), 201); r.Replayed {
 		t.Error("the key was taken")

@@ -10,6 +10,7 @@ import (
 type request struct {
 	order   Order
 	attempt *Receipt      // what the last attempt to commit would have answered
+	settled bool          // guarded by the queue
 	done    chan struct{} // closed once receipt and err are set
 	receipt Receipt
 	err     error
@@ -25,12 +26,13 @@ type queue struct {
 	limit int // requests that may wait
 	batch int // requests taken at once
 
-	mu      sync.Mutex
-	waiting []*request
-	running []*request
-	since   time.Time     // when running was taken, or decided
-	pace    time.Duration // a moving average of how long a batch takes
-	closed  bool
+	mu        sync.Mutex
+	waiting   []*request
+	running   []*request
+	following []*request    // taken along with the end of those running
+	since     time.Time     // when those running began to
+	pace      time.Duration // a moving average of how long a batch takes
+	closed    bool
 
 	wake chan struct{} // holds one token while the taker may have something to find
 }
@@ -59,6 +61,9 @@ func (q *queue) push(r *request, now time.Time, patience time.Duration) bool {
 // first arrival is let through whatever the pace was, and finds out.
 func (q *queue) wait(now time.Time) time.Duration {
 	ahead := len(q.waiting) / q.batch
+	if len(q.following) > 0 {
+		ahead++
+	}
 	if len(q.running) == 0 {
 		return time.Duration(ahead) * q.pace
 	}
@@ -96,10 +101,31 @@ func (q *queue) take(stop <-chan struct{}, now func() time.Time) []*request {
 func (q *queue) grab(now time.Time) []*request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.running, q.since = q.shift(), now
+	return slices.Clone(q.running)
+}
+
+// follow takes, without waiting, the requests that come after those running.
+func (q *queue) follow() []*request {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.following = q.shift()
+	return slices.Clone(q.following)
+}
+
+// putBack undoes follow.
+func (q *queue) putBack(following []*request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting, q.following = slices.Concat(following, q.waiting), nil
+}
+
+// shift removes a batch from those waiting.
+func (q *queue) shift() []*request {
 	n := min(len(q.waiting), q.batch)
-	q.running, q.since = slices.Clone(q.waiting[:n]), now
+	batch := slices.Clone(q.waiting[:n])
 	q.waiting = slices.Delete(q.waiting, 0, n)
-	return q.running
+	return batch
 }
 
 func (q *queue) close() {
@@ -108,21 +134,21 @@ func (q *queue) close() {
 	q.closed = true
 }
 
-// decided notes that the running batch has only to be answered: who hears the answer and sends the next order at once does
-// not wait behind a batch that took long.
-func (q *queue) decided(now time.Time) {
+// settled notes that some of those running are about to be answered: who hears it and sends the next order at once does
+// not wait behind a batch that took long. After the last of them those that follow run. swift says that it went through at
+// once, so that its time tells the pace.
+func (q *queue) settled(batch []*request, now time.Time, swift bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.since = now
-}
-
-// settled notes that the running batch has been answered, and, where it went through, how long that took.
-func (q *queue) settled(took time.Duration, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.running = nil
-	if ok {
-		q.pace = (3*q.pace + took) / 4
+	for _, r := range batch {
+		r.settled = true
+	}
+	q.running = slices.DeleteFunc(q.running, func(r *request) bool { return r.settled })
+	if swift {
+		q.pace = (3*q.pace + now.Sub(q.since)) / 4
+	}
+	if len(q.running) == 0 {
+		q.running, q.following, q.since = q.following, nil, now
 	}
 }
 
@@ -131,5 +157,5 @@ func (q *queue) holds(n name) bool {
 	named := func(r *request) bool { return r.order.name() == n }
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.ContainsFunc(q.running, named) || slices.ContainsFunc(q.waiting, named)
+	return slices.ContainsFunc(q.running, named) || slices.ContainsFunc(q.following, named) || slices.ContainsFunc(q.waiting, named)
 }

@@ -101,13 +101,57 @@ func TestQueueHoldsWhatWaitsAndWhatRuns(t *testing.T) {
 	if !q.holds(n) {
 		t.Error("does not hold what waits")
 	}
-	q.take(nil, atNoon)
+	running := q.take(nil, atNoon)
 	if !q.holds(n) || q.holds(name{key: "other"}) {
 		t.Error("does not hold what runs, or something else")
 	}
-	q.settled(time.Millisecond, true)
-	if q.holds(n) {
-		t.Error("still holds what is settled")
+	q.push(keyed("next"), noon, 0)
+	if q.follow(); !q.holds(name{key: "next"}) {
+		t.Error("does not hold what follows")
+	}
+	q.settled(running, noon, true)
+	if q.holds(n) || !q.holds(name{key: "next"}) {
+		t.Error("still holds what is settled, or not what runs now")
+	}
+}
+
+func TestWhatFollowsABatchThatFailsWaitsAgainInFront(t *testing.T) {
+	t.Parallel()
+	q := newQueue(10, 2)
+	running, first, second, third := keyed("running"), keyed("first"), keyed("second"), keyed("third")
+	q.push(running, noon, 0)
+	q.take(nil, atNoon)
+	for _, r := range []*request{first, second, third} {
+		q.push(r, noon, 0)
+	}
+	following := q.follow()
+	if got := q.wait(noon.Add(time.Second)); got != 2*time.Second {
+		t.Errorf("behind one that runs, two that follow and one that waits: %v, want 2 s", got)
+	}
+	q.putBack(following)
+	q.settled([]*request{running}, noon, false)
+	if got := q.take(nil, atNoon); len(got) != 2 || got[0] != first || got[1] != second {
+		t.Errorf("took %v", got)
+	}
+	if got := q.take(nil, atNoon); len(got) != 1 || got[0] != third {
+		t.Errorf("took %v", got)
+	}
+}
+
+// TestABatchTakenApartRunsUntilItsLastOrder settles the orders of a batch one by one.
+func TestABatchTakenApartRunsUntilItsLastOrder(t *testing.T) {
+	t.Parallel()
+	q := newQueue(10, 2)
+	q.push(keyed("first"), noon, 0)
+	q.push(keyed("second"), noon, 0)
+	batch := q.take(nil, atNoon)
+	q.settled(batch[:1], noon, false)
+	if q.holds(name{key: "first"}) || !q.holds(name{key: "second"}) {
+		t.Error("holds the first, or not the second")
+	}
+	q.settled(batch[1:], noon, false)
+	if q.holds(name{key: "second"}) {
+		t.Error("still holds the second")
 	}
 }
 
@@ -135,12 +179,12 @@ func TestWhoHearsTheAnswerOfASlowBatchMaySendAtOnce(t *testing.T) {
 	begun := atNoon()
 	q := newQueue(10, 10)
 	q.push(keyed("k"), begun, time.Second)
-	q.grab(begun)
+	running := q.grab(begun)
 	late := begun.Add(5 * time.Second)
 	if q.push(keyed("k"), late, time.Second) {
 		t.Error("behind a batch that has run for 5 s an order with 1 s of patience is taken")
 	}
-	q.decided(late)
+	q.settled(running, late, true)
 	if !q.push(keyed("k"), late, time.Second) {
 		t.Error("behind a batch that is being answered an order with 1 s of patience is refused")
 	}

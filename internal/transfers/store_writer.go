@@ -12,13 +12,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// goodbye bounds the clean-up of a connection that may be broken.
-const goodbye = time.Second
-
-// writer is the connection that writes batches. It belongs to one goroutine.
+// writer is the connection that writes batches. It belongs to one goroutine. While there is work, one flush ends a batch
+// and opens the next, so that a batch costs one round trip:
+//
+//	--> INSERT transfers, INSERT keys, COMMIT, sync, BEGIN, lock accounts, look up keys, sync
+//	<-- committed: the first batch is answered here       <-- locked: the next one can be judged
 type writer struct {
-	config *pgx.ConnConfig
-	conn   *pgx.Conn // nil until needed and after a failure
+	config   *pgx.ConnConfig
+	conn     *pgx.Conn                               // nil until needed and after a failure
+	prepared map[string]*pgconn.StatementDescription // by SQL
+	pipeline *pgconn.Pipeline                        // nil between flushes
 }
 
 // newWriter prepares a connection apart from the pool. Its planner settings keep a plan that was made while the tables
@@ -39,6 +42,12 @@ func newWriter(pool *pgxpool.Pool) *writer {
 	return &writer{config: config}
 }
 
+const (
+	beginBatch    = "BEGIN ISOLATION LEVEL READ COMMITTED"
+	commitBatch   = "COMMIT"
+	rollbackBatch = "ROLLBACK"
+)
+
 // Locking in the order of ids keeps the writers of several instances from deadlocking.
 const lockAccounts = `
 SELECT id, owner_id, currency, status = 'frozen', balance, sequence, last_transfer
@@ -52,33 +61,6 @@ SELECT user_id, scope, key, fingerprint, status, body, transfer_id
 FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (asked_user, asked_scope, asked_key)
 JOIN idempotency_keys ON user_id = asked_user AND scope = asked_scope AND key = asked_key`
 
-// begin opens the transaction, locks the accounts and then, each statement of READ COMMITTED seeing what has been
-// committed before it, looks the keys up: one round trip. After an error the transaction is gone.
-func (w *writer) begin(ctx context.Context, orders []*Order) (*book, error) {
-	if err := w.connect(ctx); err != nil {
-		return nil, err
-	}
-	b := &book{accounts: make(map[AccountID]*account, 2*len(orders)), answers: make(map[name]answer, len(orders))}
-	owners, scopes, keys := make([]OwnerID, len(orders)), make([]string, len(orders)), make([]string, len(orders))
-	for i, o := range orders {
-		b.accounts[o.From], b.accounts[o.To] = nil, nil
-		owners[i], scopes[i], keys[i] = o.Owner, o.Scope, o.Key
-	}
-	ids := make([]AccountID, 0, len(b.accounts))
-	for accountID := range b.accounts {
-		ids = append(ids, accountID)
-	}
-	var batch pgx.Batch
-	batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	batch.Queue(lockAccounts, ids).Query(b.readAccounts)
-	batch.Queue(findAnswers, owners, scopes, keys).Query(b.readAnswers)
-	if err := w.conn.SendBatch(ctx, &batch).Close(); err != nil {
-		w.close()
-		return nil, fmt.Errorf("lock accounts: %w", err)
-	}
-	return b, nil
-}
-
 // insertTransfers also moves the balances: see ledger_post in the migration.
 const insertTransfers = `
 INSERT INTO transfers (id, from_account, to_account, amount, currency, memo, from_sequence, from_balance, to_sequence, to_balance, created_at)
@@ -90,66 +72,109 @@ INSERT INTO idempotency_keys (user_id, scope, key, fingerprint, status, body, tr
 SELECT *, $8::timestamptz
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::smallint[], $6::bytea[], $7::uuid[])`
 
-// commit writes what the verdicts say and commits: one round trip. After an error the transaction is gone, or, if the
-// connection broke, on its way to be; whether it committed is then unknown.
-func (w *writer) commit(ctx context.Context, now time.Time, orders []*Order, verdicts []verdict) error {
-	var batch pgx.Batch
+var statements = []string{beginBatch, lockAccounts, findAnswers, insertTransfers, insertAnswers, commitBatch, rollbackBatch}
+
+// begin opens a transaction, locks the accounts of the orders and then, each statement of READ COMMITTED seeing what has
+// been committed before it, looks their keys up. After an error the transaction is gone.
+func (w *writer) begin(ctx context.Context, orders []*Order) (*book, error) {
+	if err := w.connect(ctx); err != nil {
+		return nil, err
+	}
+	w.pipeline = w.conn.PgConn().StartPipeline(ctx)
+	b := newBook(orders)
+	if err := w.flush(w.sendLocks(b, orders)); err != nil {
+		return nil, w.broken("lock accounts", err)
+	}
+	return b, w.locked(b)
+}
+
+// commit writes what the verdicts say and returns when that is committed. After an error the transaction is gone, or, if
+// the connection broke, on its way to be; whether it committed is then unknown.
+//
+// If next is given, the same flush locks its accounts: wait for them with locked.
+func (w *writer) commit(ctx context.Context, now time.Time, orders []*Order, verdicts []verdict, next []*Order) (*book, error) {
+	w.pipeline = w.conn.PgConn().StartPipeline(ctx)
+	sent, err := w.sendWrites(now, orders, verdicts)
+	b := newBook(next)
+	if len(next) > 0 && err == nil {
+		err = w.sendLocks(b, next)
+	}
+	if err := w.flush(err); err != nil {
+		return nil, w.broken("commit transfers", err)
+	}
+	if err := w.committed(sent); err != nil {
+		return nil, w.broken("commit transfers", err)
+	}
+	if len(next) > 0 {
+		return b, nil
+	}
+	return nil, w.idle()
+}
+
+// locked reads what was locked. After an error the transaction is gone.
+func (w *writer) locked(b *book) error {
+	err := w.read(func(rows pgx.Rows) error { return rows.Err() }, b.readAccounts, b.readAnswers)
+	if err == nil {
+		err = w.idle()
+	}
+	if err != nil {
+		return w.broken("lock accounts", err)
+	}
+	return nil
+}
+
+// sendWrites sends the end of a batch and says of how many statements it consists. Where nothing is to be written the
+// locks are let go.
+func (w *writer) sendWrites(now time.Time, orders []*Order, verdicts []verdict) (sent []string, err error) {
+	send := func(sql string, args ...any) {
+		if err == nil {
+			sent, err = append(sent, sql), w.send(sql, args...)
+		}
+	}
 	if args := postings(verdicts); args != nil {
-		batch.Queue(insertTransfers, append(args, now)...)
+		send(insertTransfers, append(args, now)...)
 	}
 	if args := answers(orders, verdicts); args != nil {
-		batch.Queue(insertAnswers, append(args, now)...)
+		send(insertAnswers, append(args, now)...)
 	}
-	if batch.Len() == 0 {
-		return w.rollback(ctx)
+	if len(sent) == 0 {
+		send(rollbackBatch)
+	} else {
+		send(commitBatch)
 	}
-	committed := false
-	batch.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
-		committed = tag.String() == "COMMIT"
-		return nil
-	})
-	err := w.conn.SendBatch(ctx, &batch).Close()
-	if err == nil && !committed {
-		err = errors.New("the transaction was rolled back")
+	w.pipeline.SendPipelineSync()
+	return sent, err
+}
+
+// committed reads the answers to sendWrites.
+func (w *writer) committed(sent []string) error {
+	readers := make([]func(pgx.Rows) error, len(sent))
+	var tag string
+	for i := range readers {
+		readers[i] = func(rows pgx.Rows) error {
+			rows.Close()
+			tag = rows.CommandTag().String()
+			return rows.Err()
+		}
 	}
-	if err != nil {
-		w.close()
-		return fmt.Errorf("commit transfers: %w", err)
+	if err := w.read(readers...); err != nil {
+		return err
+	}
+	if want := sent[len(sent)-1]; tag != want {
+		return fmt.Errorf("the transaction ended with %s, want %s", tag, want)
 	}
 	return nil
 }
 
-func (w *writer) connect(ctx context.Context) error {
-	if w.conn != nil {
-		return nil
+// sendLocks sends the beginning of a batch.
+func (w *writer) sendLocks(b *book, orders []*Order) error {
+	owners, scopes, keys := make([]OwnerID, len(orders)), make([]string, len(orders)), make([]string, len(orders))
+	for i, o := range orders {
+		owners[i], scopes[i], keys[i] = o.Owner, o.Scope, o.Key
 	}
-	conn, err := pgx.ConnectConfig(ctx, w.config)
-	if err != nil {
-		return fmt.Errorf("connect the ledger's writer: %w", err)
-	}
-	w.conn = conn
-	return nil
-}
-
-// rollback lets the locks go where nothing is to be written.
-func (w *writer) rollback(ctx context.Context) error {
-	if _, err := w.conn.Exec(ctx, "ROLLBACK"); err != nil {
-		w.close()
-		return fmt.Errorf("roll back: %w", err)
-	}
-	return nil
-}
-
-// close ends the connection, and with it the transaction, after every error: a new one also sheds plans that no longer
-// fit and a server that has become a standby.
-func (w *writer) close() {
-	if w.conn == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
-	defer cancel()
-	_ = w.conn.Close(ctx)
-	w.conn = nil
+	err := errors.Join(w.send(beginBatch), w.send(lockAccounts, b.ids()), w.send(findAnswers, owners, scopes, keys))
+	w.pipeline.SendPipelineSync()
+	return err
 }
 
 // isFinal reports whether trying again is of no use: the data or the statement is at fault. Everything else passes:
