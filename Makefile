@@ -83,6 +83,16 @@ bench-ledger: ## Compare the whole bank with pgbench on a usual ledger, in turns
 	@scripts/setup.sh postgres
 	@go -C bench run ./cmd/ledger
 
+.PHONY: bench-reads
+bench-reads: ## Compare reads of a ledger of 10 million transfers with those of 100 thousand: 4 GB, some minutes
+	@scripts/setup.sh postgres
+	BANKAPI_BENCH_TRANSFERS=10000000 go test -run '^$$' -bench Reads -benchtime 200x -timeout 60m ./internal/transfers
+
+.PHONY: bench-guards
+bench-guards: ## Measure what each constraint, trigger and index costs a transfer, in turns
+	@scripts/setup.sh postgres
+	go test -run '^$$' -bench Guards -benchtime 100x -timeout 60m ./internal/transfers
+
 ## Before a commit
 
 .PHONY: check
