@@ -28,7 +28,10 @@ type sqlError interface {
 	SQLState() string
 }
 
-// awayState reports whether a SQLSTATE means that the server is starting, stopping, unreachable or full.
+// readOnly is what a server says that has become a standby.
+const readOnly = "25006"
+
+// awayState reports whether a SQLSTATE means that the server is starting, stopping, unreachable, full or a standby.
 func awayState(state string) bool {
-	return strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53") || strings.HasPrefix(state, "57P")
+	return strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53") || strings.HasPrefix(state, "57P") || state == readOnly
 }
