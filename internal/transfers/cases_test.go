@@ -203,6 +203,7 @@ func TestOppositeTransfersDoNotDeadlock(t *testing.T) {
 	b.wantBalance(ada, 100_000)
 	b.wantBalance(grace, 100_000)
 	log.wantNone(t)
+	b.wantNoDeadlock()
 }
 
 func TestBalanceIsSpentOnce(t *testing.T) {
