@@ -9,13 +9,13 @@
 # alone, and one that can be pulled is pulled. Stand-ins carry the label below and
 # say what they are when they start. They speak the official images' language
 # (POSTGRES_PASSWORD, PGDATA, signals, volumes) as far as this project uses it.
-# PostgreSQL and Redis are in the versions that Debian ships.
+# PostgreSQL, Redis and nginx are in the versions that Debian ships.
 set -euo pipefail
 cd "$(dirname "$0")/standin"
 
 readonly label=com.example.bankapi.standin
 readonly base=bankapi-standin-base
-readonly images=(postgres:17 redis:8 golang:1.26)
+readonly images=(postgres:17 redis:8 nginx:1.28 golang:1.26)
 
 main() {
 	case "${1-}" in
@@ -36,6 +36,7 @@ make_missing() {
 			build "$image"
 		fi
 	done
+	docker image prune --force --filter "label=$label" >/dev/null # what stood here under the same name
 }
 
 # is_current tells whether an image is real, or a stand-in of this very recipe.
@@ -69,7 +70,7 @@ build() {
 		die "docker build of $image: $(cat "$context.log")"
 }
 
-# build_base makes one Debian with both servers in it, from this machine's mirror.
+# build_base makes one Debian with all servers in it, from this machine's mirror.
 build_base() {
 	local suite mirror root
 	[[ $EUID == 0 ]] || die "the stand-ins are made with debootstrap, which needs root: run this script with sudo"
@@ -83,7 +84,7 @@ build_base() {
 
 	say "building $base from Debian $suite, about a minute"
 	root=$(workdir)
-	debootstrap --variant=minbase --include=postgresql,redis-server,ca-certificates \
+	debootstrap --variant=minbase --include=postgresql,redis-server,nginx-light,ca-certificates \
 		"$suite" "$root" "$mirror" >"$root.log" 2>&1 || die "debootstrap: $(tail -n 5 "$root.log")"
 	# Left out: what only a reader or PostgreSQL's compiler of long queries would miss.
 	tar -C "$root" -c \

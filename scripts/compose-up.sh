@@ -1,8 +1,19 @@
 #!/usr/bin/env bash
-# Start the containers, wait until every API instance is healthy, say where it listens.
+# Start the containers, wait until what callers reach is healthy, say where it listens.
 #
-#   scripts/compose-up.sh COMPOSE-COMMAND... [-- UP-OPTION...]
+#   scripts/compose-up.sh [--fleet] COMPOSE-COMMAND... [-- UP-OPTION...]
+#
+# --fleet: three instances behind nginx, instead of the one that is reached directly. Each
+# takes the other's place: they are one bank, on one database.
 set -euo pipefail
+
+door=api port=8080
+instead_of=(nginx api-1 api-2 api-3)
+if [[ ${1-} == --fleet ]]; then
+	door=nginx port=8000
+	instead_of=(api)
+	shift
+fi
 
 compose=()
 while [[ $# -gt 0 && $1 != -- ]]; do
@@ -10,6 +21,7 @@ while [[ $# -gt 0 && $1 != -- ]]; do
 	shift
 done
 [[ $# -eq 0 ]] || shift
+compose+=(--profile fleet)
 
 # Builds fetch modules from where this machine fetches them, if it has Go at all.
 if command -v go >/dev/null; then
@@ -18,18 +30,19 @@ if command -v go >/dev/null; then
 	export GOPROXY GOSUMDB
 fi
 
-"${compose[@]}" up --detach --build "$@"
+"${compose[@]}" rm --stop --force "${instead_of[@]}" >/dev/null 2>&1 || true # up tells what is wrong
+"${compose[@]}" up --detach --build "$@" "$door"
 
 for ((tenths = 0; tenths < 600; tenths++)); do
-	states=$("${compose[@]}" ps -q api | xargs docker inspect -f '{{.State.Health.Status}}' | sort -u)
+	states=$("${compose[@]}" ps -q "$door" | xargs docker inspect -f '{{.State.Health.Status}}' | sort -u)
 	if [[ $states == healthy ]]; then
-		echo "the bank listens on http://$("${compose[@]}" port api 8080); stop it with: make down"
+		echo "the bank listens on http://$("${compose[@]}" port "$door" "$port"); stop it with: make down"
 		exit
 	fi
 	sleep 0.1
 done
 
 "${compose[@]}" ps
-"${compose[@]}" logs --tail 30 migrate api
-echo 'the API did not become healthy within a minute' >&2
+"${compose[@]}" logs --tail 30 migrate "$door"
+echo "$door did not become healthy within a minute" >&2
 exit 1

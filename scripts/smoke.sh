@@ -7,6 +7,9 @@
 set -euo pipefail
 
 compose=("$@")
+show=(api)
+# shellcheck source=scripts/smoke-caller.sh
+source scripts/smoke-caller.sh
 export COMPOSE_PROJECT_NAME=bankapi-smoke BANKAPI_PUBLISH=127.0.0.1: # the engine picks the ports
 
 main() {
@@ -51,43 +54,5 @@ main() {
 }
 
 instance() { echo "http://$("${compose[@]}" port --index="$1" api 8080)"; }
-
-status() { curl --silent --show-error --max-time 10 --output /dev/null --write-out '%{http_code}' "$@"; }
-
-log_in() {
-	local answer
-	answer=$(curl --silent --show-error --fail-with-body --max-time 10 "$1/sessions" -H 'Content-Type: application/json' \
-		-d '{"email":"ada@example.com","password":"correct-horse-battery-staple"}')
-	token=$(grep -o '"token":"[^"]*"' <<<"$answer" | cut -d '"' -f 4)
-}
-
-# accounts prints the ids of ada's NGN accounts.
-accounts() {
-	curl --silent --show-error --fail-with-body --max-time 10 "$1/accounts" -H "Authorization: Bearer $token" |
-		grep -o '{[^{}]*}' | grep '"currency":"NGN"' | grep -o 'acct_[a-z0-9]*'
-}
-
-headers=$(mktemp)
-# transfer BASE FROM TO KEY moves 1.00 NGN and prints the status.
-transfer() {
-	status "$1/transfers" --dump-header "$headers" \
-		-H "Authorization: Bearer $token" -H 'Content-Type: application/json' -H "Idempotency-Key: smoke-$4" \
-		-d "{\"from_account\":\"$2\",\"to_account\":\"$3\",\"amount\":100,\"currency\":\"NGN\"}"
-}
-
-replayed() { awk 'tolower($1) == "idempotent-replayed:" { sub("\r", ""); print $2 }' "$headers"; }
-
-expect() {
-	if [[ $1 != "$2" ]]; then
-		echo "smoke: $3: want $1, got $2" >&2
-		[[ ! -s $headers ]] || cat "$headers" >&2
-		"${compose[@]}" logs --tail 40 api >&2
-		exit 1
-	fi
-	echo "smoke: $3: $2"
-}
-
-step() { echo "smoke: == $*"; }
-compose_quietly() { "${compose[@]}" "$@" >/dev/null 2>&1; }
 
 main
