@@ -7,6 +7,7 @@ import (
 	"example.com/bankapi/internal/dbtest"
 	"example.com/bankapi/internal/ratelimit"
 	"example.com/bankapi/internal/ratelimit/pgstore"
+	"example.com/bankapi/internal/ratelimit/storetest"
 )
 
 // CASES limiter 6: two instances whose clocks differ by 5 s either way, 10 a second and 10 at once, for 10 s. The
@@ -14,7 +15,7 @@ import (
 func TestInstancesFiveSecondsApartAdmitNoMoreThanOne(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	there := &clock{now: time.UnixMicro(1_790_245_230_123_456)}
+	there := storetest.NewClock(time.UnixMicro(1_790_245_230_123_456))
 	var instances []*pgstore.Store
 	for _, apart := range []time.Duration{-5 * time.Second, 5 * time.Second} {
 		s := store(pool(t, url), nil)

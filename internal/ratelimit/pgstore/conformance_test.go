@@ -3,7 +3,6 @@ package pgstore_test
 import (
 	"context"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ func TestConformance(t *testing.T) {
 	url := dbtest.URL(t)
 	first, second := pool(t, url), pool(t, url)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		clock := &clock{now: time.Now()}
+		clock := storetest.NewClock(time.Now())
 		return storetest.Harness{
 			Store:      store(first, clock),
 			Second:     store(second, clock),
@@ -49,7 +48,7 @@ func TestAnswersAsMemoryDoes(t *testing.T) {
 	t.Parallel()
 	p := dbtest.Pool(t)
 	for range 3 {
-		clock := &clock{now: time.UnixMicro(1_790_245_230_123_456)}
+		clock := storetest.NewClock(time.UnixMicro(1_790_245_230_123_456))
 		h := storetest.Harness{Store: store(p, clock), Advance: clock.Advance, Algorithms: known}
 		storetest.Replay(t, h, clock.Now, 2000, rand.Uint64())
 	}
@@ -65,28 +64,10 @@ func pool(t testing.TB, url string) *pgxpool.Pool {
 	return p
 }
 
-func store(p *pgxpool.Pool, c *clock) *pgstore.Store {
+func store(p *pgxpool.Pool, c *storetest.Clock) *pgstore.Store {
 	s := pgstore.New(p)
 	if c != nil {
 		pgstore.SetClock(s, c.Now)
 	}
 	return s
-}
-
-// clock stands still until it is moved.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }

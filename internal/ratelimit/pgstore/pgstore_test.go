@@ -15,6 +15,7 @@ import (
 	"example.com/bankapi/internal/dbtest"
 	"example.com/bankapi/internal/ratelimit"
 	"example.com/bankapi/internal/ratelimit/pgstore"
+	"example.com/bankapi/internal/ratelimit/storetest"
 )
 
 // Case 17: of 50 log-ins that reserve their slots at once, over two processes, exactly 5 reach the hash. Refused ones
@@ -120,7 +121,7 @@ func TestNoAddressStandsInTheTables(t *testing.T) {
 func TestPurgeDeletesWhatNoLongerCounts(t *testing.T) {
 	t.Parallel()
 	p := dbtest.Pool(t)
-	clock := &clock{now: time.UnixMicro(1_790_245_230_000_000)}
+	clock := storetest.NewClock(time.UnixMicro(1_790_245_230_000_000))
 	s := store(p, clock)
 	for i := range 10 {
 		for _, a := range known {

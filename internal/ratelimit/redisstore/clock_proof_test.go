@@ -10,6 +10,7 @@ import (
 
 	"example.com/bankapi/internal/dbtest"
 	"example.com/bankapi/internal/ratelimit"
+	"example.com/bankapi/internal/ratelimit/storetest"
 )
 
 // CASES limiter 6: two instances whose clocks differ by 5 s either way, 10 a second and 10 at once, for 10 s. The
@@ -17,7 +18,7 @@ import (
 func TestInstancesFiveSecondsApartAdmitNoMoreThanOne(t *testing.T) {
 	t.Parallel()
 	url := dbtest.RedisURL(t)
-	there := &clock{now: time.UnixMicro(1_790_245_230_123_456)}
+	there := storetest.NewClock(time.UnixMicro(1_790_245_230_123_456))
 	store := open(t, url, there)
 	second := open(t, url, there)
 	instance := func(s ratelimit.Store, apart time.Duration) *ratelimit.Limiter {

@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -14,7 +13,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		url := dbtest.RedisURL(t)
-		clock := &clock{now: time.Now()}
+		clock := storetest.NewClock(time.Now())
 		return storetest.Harness{
 			Store:   open(t, url, clock),
 			Second:  open(t, url, clock),
@@ -33,7 +32,7 @@ func TestConformanceOnTheServersClock(t *testing.T) {
 }
 
 // open makes a store with a client of its own, as a second process would have.
-func open(t testing.TB, url string, c *clock) *redisstore.Store {
+func open(t testing.TB, url string, c *storetest.Clock) *redisstore.Store {
 	t.Helper()
 	client, err := redisstore.Open(url)
 	if err != nil {
@@ -45,22 +44,4 @@ func open(t testing.TB, url string, c *clock) *redisstore.Store {
 		redisstore.SetClock(s, c.Now)
 	}
 	return s
-}
-
-// clock stands still until it is moved.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }

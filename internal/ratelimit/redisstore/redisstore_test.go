@@ -63,7 +63,7 @@ func TestAllClaimsCostOneRoundTrip(t *testing.T) {
 func TestWhenALimitChanges(t *testing.T) {
 	t.Parallel()
 	storetest.Changes(t, func(t *testing.T) storetest.Harness {
-		clock := &clock{now: time.UnixMicro(1_790_245_230_000_000)}
+		clock := storetest.NewClock(time.UnixMicro(1_790_245_230_000_000))
 		return storetest.Harness{Store: open(t, dbtest.RedisURL(t), clock), Advance: clock.Advance}
 	})
 }
@@ -100,7 +100,7 @@ func TestTwoProcessesShareABucket(t *testing.T) {
 // G14: refused requests do not count, and the wait is until the oldest admitted one leaves.
 func TestHammeringAFullLogDoesNotProlongTheWait(t *testing.T) {
 	t.Parallel()
-	clock := &clock{now: time.UnixMicro(1_790_245_230_000_000)}
+	clock := storetest.NewClock(time.UnixMicro(1_790_245_230_000_000))
 	s := open(t, dbtest.RedisURL(t), clock)
 	c := claim(policy(ratelimit.SlidingLog, 3, 10*time.Second), 1)
 	for range 3 {

@@ -13,7 +13,7 @@ import (
 func TestAnswersAsMemoryDoes(t *testing.T) {
 	t.Parallel()
 	for range 4 {
-		clock := &clock{now: time.UnixMicro(1_790_245_230_123_456)}
+		clock := storetest.NewClock(time.UnixMicro(1_790_245_230_123_456))
 		h := storetest.Harness{Store: open(t, dbtest.RedisURL(t), clock), Advance: clock.Advance}
 		storetest.Replay(t, h, clock.Now, 5000, rand.Uint64())
 	}

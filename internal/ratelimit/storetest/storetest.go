@@ -9,8 +9,8 @@
 //
 // The suite uses fresh keys in every test, so a shared server will do. Files: take.go what a decision says,
 // several.go claims that pass or fail together, clock.go exact waits, give.go reservations, race.go many at once,
-// replay.go random traffic answered as Memory answers it,
-// change.go limits that change while they are counted.
+// replay.go random traffic answered as Memory answers it, change.go limits that change while they are counted,
+// calendar.go days and months of a time zone, and a clock for tests.
 package storetest
 
 import (
