@@ -31,6 +31,7 @@ var imports = map[string][]string{
 	"internal/idempotency":          {"internal/id", "internal/postgres", "github.com/jackc/pgx/v5"},
 	"internal/lab":                  {"internal/ratelimit"},
 	"internal/load":                 {"internal/auth", "internal/transfers", "github.com/jackc/pgx/v5", "golang.org/x"}, // makes users and accounts to pay with
+	"internal/logtest":              {},
 	"internal/mail":                 {"github.com/wneessen/go-mail"},
 	"internal/openapitest":          {"*"},
 	"internal/postgres":             {"migrations", "github.com/jackc/pgx/v5", "github.com/golang-migrate/migrate/v4"},

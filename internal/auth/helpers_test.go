@@ -1,11 +1,9 @@
 package auth
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"golang.org/x/crypto/argon2"
 
 	"example.com/bankapi/internal/dbtest"
+	"example.com/bankapi/internal/logtest"
 )
 
 const password = "correct-horse-battery-staple"
@@ -37,7 +36,7 @@ type harness struct {
 	*Service
 	pool  *pgxpool.Pool
 	clock *clock
-	log   *syncBuffer
+	log   *logtest.Buffer
 	runs  *atomic.Int64 // of argon2id
 }
 
@@ -48,7 +47,7 @@ func newHarness(t *testing.T) *harness {
 
 // onPool returns one more instance of the program on the same database.
 func onPool(pool *pgxpool.Pool, clock *clock) *harness {
-	h := &harness{pool: pool, clock: clock, log: new(syncBuffer), runs: new(atomic.Int64)}
+	h := &harness{pool: pool, clock: clock, log: new(logtest.Buffer), runs: new(atomic.Int64)}
 	h.Service = New(pool, Options{Now: clock.now, Log: slog.New(slog.NewTextHandler(h.log, nil)), Hash: cheap})
 	h.hasher.derive = func(password, salt []byte, passes, memory uint32, threads uint8, keyLen uint32) []byte {
 		h.runs.Add(1)
@@ -121,23 +120,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("no %s after 20 s", what)
 		}
 	}
-}
-
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 func exec(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) {

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"example.com/bankapi/internal/dbtest"
 	"example.com/bankapi/internal/httpapi"
 	"example.com/bankapi/internal/idempotency"
+	"example.com/bankapi/internal/logtest"
 	"example.com/bankapi/internal/openapitest"
 	"example.com/bankapi/internal/ratelimit"
 	"example.com/bankapi/internal/ratelimit/policyfile"
@@ -40,7 +40,7 @@ type bank struct {
 	deps    httpapi.Deps
 	pool    *pgxpool.Pool
 	clock   *clock
-	log     *syncBuffer
+	log     *logtest.Buffer
 	people  atomic.Int64
 }
 
@@ -51,27 +51,10 @@ func (c *clock) Now() time.Time { return time.UnixMicro(c.micros.Load()).UTC() }
 
 func (c *clock) Advance(d time.Duration) { c.micros.Add(d.Microseconds()) }
 
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // openBank starts a bank; change adjusts what it is made of.
 func openBank(t testing.TB, change ...func(*httpapi.Deps)) *bank {
 	t.Helper()
-	b := &bank{t: t, pool: dbtest.Pool(t), clock: &clock{}, log: &syncBuffer{}}
+	b := &bank{t: t, pool: dbtest.Pool(t), clock: &clock{}, log: &logtest.Buffer{}}
 	b.clock.micros.Store(time.Date(2026, 9, 24, 12, 0, 0, 0, time.UTC).UnixMicro())
 	log := slog.New(slog.NewJSONHandler(b.log, nil))
 	metrics := telemetry.New()

@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/bankapi/internal/httpapi"
+	"example.com/bankapi/internal/logtest"
 )
 
 // watched is an observer whose clock stands and whose log has no times.
-func watched() (*httpapi.LimitObserver, *clock, *syncBuffer) {
-	now, log := &clock{}, &syncBuffer{}
+func watched() (*httpapi.LimitObserver, *clock, *logtest.Buffer) {
+	now, log := &clock{}, &logtest.Buffer{}
 	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}

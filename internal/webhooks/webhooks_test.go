@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/bankapi/internal/id"
+	"example.com/bankapi/internal/logtest"
 	"example.com/bankapi/internal/webhooks"
 )
 
@@ -163,9 +164,9 @@ func TestAKilledSenderIsReplaced(t *testing.T) {
 	t.Parallel()
 	b := openBank(t)
 	ada, grace := b.holder(), b.holder()
-	log := &syncBuffer{}
+	log := &logtest.Buffer{}
 	opts := quick()
-	opts.Log = logTo(log)
+	opts.Log = log.Logger()
 	s, _ := b.run(opts)
 	b.run(opts)
 	p := newPartner(t, nil)
@@ -256,9 +257,9 @@ func TestFailuresAreRepeatedWithTheSameIDAndThenGivenUp(t *testing.T) {
 	t.Parallel()
 	b := openBank(t)
 	ada, grace := b.holder(), b.holder()
-	log := &syncBuffer{}
+	log := &logtest.Buffer{}
 	opts := quick()
-	opts.MaxAttempts, opts.Log = 3, logTo(log)
+	opts.MaxAttempts, opts.Log = 3, log.Logger()
 	s, _ := b.run(opts)
 	p := newPartner(t, func(w http.ResponseWriter, _ int) { http.Redirect(w, nilRequest, "/elsewhere", http.StatusFound) })
 	_, secret := b.hook(s, ada, p.URL)
