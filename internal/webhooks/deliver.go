@@ -3,6 +3,7 @@ package webhooks
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -130,10 +131,10 @@ type refusal string
 func (r refusal) Error() string { return "the partner answered " + string(r) }
 
 func resultOf(failure error) Result {
-	switch failure.(type) {
-	case nil:
+	if failure == nil {
 		return Taken
-	case refusal:
+	}
+	if _, answered := errors.AsType[refusal](failure); answered {
 		return Refused
 	}
 	return Unanswered
