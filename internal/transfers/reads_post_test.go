@@ -47,7 +47,7 @@ func TestLedgerPostsAsItDidBefore(t *testing.T) {
 	forms := []*pgx.Conn{f.ledger(t, ""), f.ledger(t, "0008_ledger_by_neighbours.down.sql")}
 	state := make([]account, f.accounts)
 	for i := range state {
-		sequence := int64(1 + 2*f.rounds)
+		sequence := 1 + 2*f.rounds
 		if int64(i) < f.accounts/4 {
 			sequence += f.rounds
 		}
