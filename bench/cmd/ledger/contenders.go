@@ -53,7 +53,8 @@ func (r *runner) contest(scenario string) []contender {
 	for _, n := range r.connections {
 		all = append(all, r.closed(hot, n))
 	}
-	return r.kept(append(all, r.paced(hot)))
+	all = append(all, r.paced(hot))
+	return r.kept(append(all, r.others(hot)...))
 }
 
 // kept leaves out what -skip names, but for what the others are compared with.
@@ -80,7 +81,7 @@ func (r *runner) closed(hot bool, connections int) contender {
 		}}
 }
 
-// paced asks at a share of what the largest of the middling numbers of connections was answered at last.
+// paced asks at a share of what the middle one of the numbers of connections was answered at last.
 func (r *runner) paced(hot bool) contender {
 	n := r.connections[len(r.connections)/2]
 	return contender{kind: kindPaced, name: fmt.Sprintf("bankapi, paced at %.0f %%", pace*100), clients: n, ledger: inBank,

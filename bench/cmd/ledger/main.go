@@ -27,8 +27,8 @@ const accountsEach = 10
 
 // options are the flags.
 type options struct {
-	only, skip, connections, dir, program string
-	rounds, seconds, users                int
+	only, skip, connections, dir, program, other string
+	rounds, seconds, users                       int
 }
 
 func main() {
@@ -40,6 +40,7 @@ func main() {
 	flag.IntVar(&o.seconds, "seconds", 5, "length of a turn")
 	flag.IntVar(&o.users, "users", 1000, fmt.Sprintf("users, with %d accounts each", accountsEach))
 	flag.StringVar(&o.program, "bankapi", "", "a bank that is built already, to compare two versions; without it, that of this repository is built")
+	flag.StringVar(&o.other, "other", "", "file that describes somebody else's ledger, to run beside the others: see README.md")
 	flag.StringVar(&o.dir, "dir", "../.bankapi/bench", "where data and logs are while it runs; take a real disk, or waiting for it costs nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -62,6 +63,11 @@ func run(ctx context.Context, o options) (err error) {
 	for _, s := range scenarios {
 		if titles[s] == "" {
 			return fmt.Errorf("-only: %q is none of uniform, hot, alone", s)
+		}
+	}
+	if o.other != "" {
+		if r.other, err = readOther(o.other); err != nil {
+			return fmt.Errorf("-other: %w", err)
 		}
 	}
 	dir, err := filepath.Abs(o.dir)
