@@ -17,11 +17,11 @@ var titles = map[string]string{
 // print writes the table of a scenario.
 func (c contestResult) print(scenario string) {
 	fmt.Printf("\n### %s\n\n", titles[scenario])
-	bench.Table("contender", "clients", "transfers/s", "p50 ms", "p99 ms", "p99.9 ms", "against pgbench", "client CPU µs", "bank CPU µs", "PostgreSQL CPU µs")
+	bench.Table("contender", "clients", "transfers/s", "p50 ms", "p99 ms", "p99.9 ms", "against pgbench", "by CPU", "client CPU µs", "bank CPU µs", "PostgreSQL CPU µs")
 	for i, one := range c.contenders {
 		s := c.samples[i]
 		bench.Row(one.name, strconv.Itoa(one.clients), fmt.Sprintf("%.0f", medianOf(s, rate)),
-			millis(medianOf(s, p50)), millis(medianOf(s, p99)), millis(medianOf(s, top)), fmt.Sprintf("%.2f", c.ratio(i)),
+			millis(medianOf(s, p50)), millis(medianOf(s, p99)), millis(medianOf(s, top)), fmt.Sprintf("%.2f", c.ratio(i)), fmt.Sprintf("%.2f", c.ratioByCPU(i)),
 			each(s, func(c cost) time.Duration { return c.client }),
 			each(s, func(c cost) time.Duration { return c.bank }),
 			each(s, func(c cost) time.Duration { return c.database }))
@@ -33,6 +33,18 @@ func (c contestResult) ratio(i int) float64 {
 	var ratios []float64
 	for round, s := range c.samples[i] {
 		ratios = append(ratios, s.perSecond/max(c.samples[0][round].perSecond, 1))
+	}
+	return median(ratios)
+}
+
+// ratioByCPU is how many transfers contender i makes with the processor time that the first one needs for one, client and
+// PostgreSQL included: what the ratio would be if neither ever waited. 0 where the kernel does not tell.
+func (c contestResult) ratioByCPU(i int) float64 {
+	var ratios []float64
+	for round, s := range c.samples[i] {
+		if one := s.processors(); one > 0 {
+			ratios = append(ratios, float64(c.samples[0][round].processors())/float64(one))
+		}
 	}
 	return median(ratios)
 }

@@ -19,6 +19,11 @@ type sample struct {
 // cost is processor time, of all transfers done.
 type cost struct{ client, bank, database time.Duration }
 
+// processors is the processor time of one transfer, everybody's together.
+func (s sample) processors() time.Duration {
+	return (s.cpu.client + s.cpu.bank + s.cpu.database) / time.Duration(max(s.done, 1))
+}
+
 func newSample(latencies []time.Duration, length time.Duration, done int64) sample {
 	slices.Sort(latencies)
 	at := func(q float64) time.Duration {
