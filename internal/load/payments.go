@@ -15,7 +15,7 @@ const keyLen = 32
 func (c *Crowd) Payments(hot bool) func() Requests {
 	return func() Requests {
 		var seed [32]byte
-		_, _ = crand.Read(seed[:]) // never fails
+		_, _ = crand.Read(seed[:])                // never fails
 		random := rand.New(rand.NewChaCha8(seed)) //nolint:gosec // keys must differ, and need not be secret
 		p := newPayment(c.Members[0])
 		return func() []byte {
