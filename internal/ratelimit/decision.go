@@ -29,8 +29,8 @@ func (d *Decision) Never() bool {
 	return false
 }
 
-// judged draws the conclusions from the statuses.
-func (d Decision) judged() Decision {
+// judge draws the conclusions from the statuses.
+func (d *Decision) judge() {
 	d.Allowed = true
 	for i := range d.Statuses {
 		switch st := &d.Statuses[i]; {
@@ -50,5 +50,4 @@ func (d Decision) judged() Decision {
 	case d.Never():
 		d.RetryAfter = 0
 	}
-	return d
 }

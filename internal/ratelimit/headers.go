@@ -43,9 +43,11 @@ func WriteHeaders(h http.Header, d Decision) {
 	if len(members) == 0 {
 		return
 	}
-	members = appendEarlier(members, h)
-	slices.SortStableFunc(members, tighter)
-	write(h, &d, dropRepeated(members))
+	if members = appendEarlier(members, h); len(members) > 1 {
+		slices.SortStableFunc(members, tighter)
+		members = dropRepeated(members)
+	}
+	write(h, &d, members)
 }
 
 // member is one policy in the headers.

@@ -39,21 +39,26 @@ func (l *Limiter) Take(ctx context.Context, claims ...Claim) Decision {
 		d.Claims = named(claims)
 		parts = l.parts(nil, d.Claims, d.Statuses)
 	}
-	var buffer [8]inquiry
-	var asked []inquiry
 	if l.Denials != nil {
-		asked, d.Remembered = l.recall(&d, buffer[:0])
-	}
-	if !d.Remembered {
+		l.chargeUnlessDenied(ctx, &d, parts)
+	} else {
 		l.charge(ctx, &d, parts)
-		l.learn(&d, asked)
 	}
-	d = d.judged()
-	if d.Allowed {
+	if d.judge(); d.Allowed {
 		l.askShadows(ctx, &d, (*Backend).take)
 	}
 	l.observe(ctx, &d)
 	return d
+}
+
+// chargeUnlessDenied asks the stores what they have not refused before.
+func (l *Limiter) chargeUnlessDenied(ctx context.Context, d *Decision, parts []part) {
+	var buf [8]inquiry
+	asked, known := l.recall(d, buf[:0])
+	if d.Remembered = known; !known {
+		l.charge(ctx, d, parts)
+		l.learn(d, asked)
+	}
 }
 
 // charge asks the stores in turn.
@@ -76,7 +81,8 @@ func (l *Limiter) Peek(ctx context.Context, claims ...Claim) Decision {
 		l.ask(ctx, &d, &p, (*Backend).peek)
 	}
 	l.askShadows(ctx, &d, (*Backend).peek)
-	return d.judged()
+	d.judge()
+	return d
 }
 
 // Reset forgets what the claims' keys have used.
