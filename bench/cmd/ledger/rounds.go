@@ -48,7 +48,11 @@ func (r *runner) contend(ctx context.Context, scenario string) (contestResult, e
 	defer r.bar.Close()
 	r.rates = map[int]float64{}
 	for _, one := range c.contenders {
-		if _, err := r.turn(ctx, one, first); err != nil {
+		length := first
+		if one.lasting {
+			length *= 5
+		}
+		if _, err := r.turn(ctx, one, length); err != nil {
 			return c, fmt.Errorf("%s: %w", r.label, err)
 		}
 	}
@@ -72,8 +76,10 @@ func (r *runner) contend(ctx context.Context, scenario string) (contestResult, e
 }
 
 func (r *runner) turn(ctx context.Context, c contender, length time.Duration) (sample, error) {
-	if err := r.server.checkpoint(ctx); err != nil {
-		return sample{}, err
+	if !c.lasting {
+		if err := r.server.checkpoint(ctx); err != nil {
+			return sample{}, err
+		}
 	}
 	r.label = fmt.Sprintf("%s, %d clients", c.name, c.clients)
 	r.bar.Say(r.label)
