@@ -28,6 +28,7 @@ func (s *Service) Run(ctx context.Context) error {
 	w := newWriter(s.pool)
 	defer w.close()
 	lasting := context.WithoutCancel(ctx)
+	_ = w.connect(ctx) // so that the first order need not wait for it; it is tried again then
 	var t turn
 	for {
 		if len(t.batch) == 0 {

@@ -34,6 +34,7 @@ func newWriter(pool *pgxpool.Pool) *writer {
 		"enable_bitmapscan":                   "off",
 		"enable_hashjoin":                     "off",
 		"enable_mergejoin":                    "off",
+		"jit":                                 "off", // what is switched off counts as dear, and dear plans are compiled
 		"lock_timeout":                        "3s",
 		"idle_in_transaction_session_timeout": "5s",
 	} {
