@@ -99,7 +99,7 @@ redis_away() {
 	for name in "${instances[@]}"; do
 		expect_between 3 "$most" $(($(metric "$name" "$here") - ${before[$name]})) "of them by $name, its third"
 		expect_between 1 1000000 "$(metric "$name" 'bankapi_ratelimit_store_failures_total{store="redis"}')" "store failures that $name counted"
-		expect yes "$("${compose[@]}" logs --no-color "$name" | grep -q 'limiter store failed' && echo yes)" "warning in the log of $name"
+		expect_between 1 1000000 "$("${compose[@]}" logs --no-color "$name" | grep -c 'limiter store failed')" "warnings in the log of $name"
 	done
 }
 
