@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -84,7 +85,7 @@ func (w *writer) prepare(ctx context.Context) error {
 	w.prepared = make(map[string]*pgconn.StatementDescription)
 	w.pipeline = w.conn.PgConn().StartPipeline(ctx)
 	for i, sql := range statements {
-		w.pipeline.SendPrepare(statementName(i), sql, nil)
+		w.pipeline.SendPrepare(statementName(i, sql), sql, nil)
 	}
 	if err := w.pipeline.Sync(); err != nil {
 		return err
@@ -98,13 +99,16 @@ func (w *writer) prepare(ctx context.Context) error {
 		if !ok {
 			return fmt.Errorf("%T instead of a description", results)
 		}
-		description.Name = statementName(i)
+		description.Name = statementName(i, sql)
 		w.prepared[sql] = description
 	}
 	return w.idle()
 }
 
-func statementName(i int) string { return "ledger_" + strconv.Itoa(i) }
+// statementName says in the server's log, and to whoever reads along, what is executed: ledger_5_COMMIT.
+func statementName(i int, sql string) string {
+	return "ledger_" + strconv.Itoa(i) + "_" + strings.Fields(sql)[0]
+}
 
 // broken ends the connection after an error.
 func (w *writer) broken(deed string, err error) error {
