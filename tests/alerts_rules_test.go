@@ -129,7 +129,7 @@ func TestAlertsForEachWayInWhichALimitFails(t *testing.T) {
 // find a series of the bank's own, by its name and by each label.
 func TestAlertsAndDashboardAskForWhatIsThere(t *testing.T) {
 	t.Parallel()
-	there := scrape(t, everythingHappens(t))
+	there := everythingHappens(t)
 	check := func(where, query string) {
 		asked := selectors(query)
 		if len(asked) == 0 && !strings.HasPrefix(query, "up{") && where != "panel $datasource" {
@@ -159,8 +159,9 @@ func TestAlertsAndDashboardAskForWhatIsThere(t *testing.T) {
 	}
 }
 
-// everythingHappens starts a bank and has it admit, refuse, deliver, lose Redis and lose PostgreSQL.
-func everythingHappens(t *testing.T) *server {
+// everythingHappens starts a bank and has it admit, refuse, deliver, lose Redis and lose PostgreSQL. It returns the series
+// seen before the losses and after them: only the process that sends webhooks has all of theirs, and it stops then.
+func everythingHappens(t *testing.T) []sample {
 	t.Helper()
 	redis, database := dbtest.PrivateRedis(t), dbtest.PrivatePostgres(t)
 	limits := limitsFile(t, "user", generous, "global-transfers", "quota: 1, period: 1h, burst: 5")
@@ -180,14 +181,15 @@ func everythingHappens(t *testing.T) *server {
 	for range 6 {
 		guesser.do(t, "POST", "/sessions", `{"email":"victim@example.com","password":"not-the-right-password"}`)
 	}
-	awaitSeries(t, s, "bankapi_webhook_attempts_total", "bankapi_webhook_outbox_lag_seconds")
+	awaitSeries(t, s, "bankapi_webhook_attempts_total", "bankapi_webhook_outbox_lag_seconds", "bankapi_webhook_backlog")
+	before := scrape(t, s)
 
 	redis.Kill()
 	wantStatus(t, user.do(t, "GET", "/me", ""), http.StatusOK)
 	database.Kill()
 	got := guesser.do(t, "POST", "/sessions", `{"email":"ada@example.com","password":"not-the-right-password"}`)
 	wantStatus(t, got, http.StatusServiceUnavailable)
-	return s
+	return append(before, scrape(t, s)...)
 }
 
 // failOpen changes what a policy of a file made by limitsFile does while its store is away.

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 // it swallows a word: from then on nothing passes, as if both cables were cut.
 type ledgerProxy struct {
 	url      string // of the database through the proxy
+	network  string
 	target   string
 	word     []byte
 	ofServer bool // the word is PostgreSQL's, else the bank's
@@ -36,9 +38,14 @@ func proxyTo(t *testing.T, database, word string, ofServer bool) *ledgerProxy {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	p := &ledgerProxy{target: u.Host, word: []byte(word), ofServer: ofServer, found: make(chan struct{})}
-	u.Host = listener.Addr().String()
+	p := &ledgerProxy{network: "tcp", target: u.Host, word: []byte(word), ofServer: ofServer, found: make(chan struct{})}
 	query := u.Query()
+	if sockets := query.Get("host"); sockets != "" { // a server of local binaries listens on nothing else
+		p.network, p.target = "unix", sockets+"/.s.PGSQL."+cmp.Or(query.Get("port"), u.Port(), "5432")
+		query.Del("host")
+		query.Del("port")
+	}
+	u.Host = listener.Addr().String()
 	query.Set("sslmode", "disable") // the proxy must be able to read
 	u.RawQuery = query.Encode()
 	p.url = u.String()
@@ -56,7 +63,7 @@ func proxyTo(t *testing.T, database, word string, ofServer bool) *ledgerProxy {
 
 func (p *ledgerProxy) serve(bank net.Conn) {
 	defer bank.Close()
-	server, err := net.Dial("tcp", p.target)
+	server, err := net.Dial(p.network, p.target)
 	if err != nil {
 		return
 	}
