@@ -32,7 +32,8 @@ func TestTheContractsFiguresAreTheBuiltInFiles(t *testing.T) {
 			t.Errorf("%s fails closed: %v; the contract says the contrary", p.Name, closed)
 		}
 	}
-	if rows := strings.Count(text[:strings.Index(text, "## Sending money once")], "    | `"); rows != policies.NumField() {
+	before, _, _ := strings.Cut(text, "## Sending money once")
+	if rows := strings.Count(before, "    | `"); rows != policies.NumField() {
 		t.Errorf("%d rows for %d policies", rows, policies.NumField())
 	}
 	prices := fmt.Sprintf("a transfer costs %d, a read %d |", limits.Costs("POST", "/transfers").User, limits.Costs("GET", "/me").User)
