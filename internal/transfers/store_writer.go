@@ -103,8 +103,9 @@ func (w *writer) begin(ctx context.Context, orders []*Order) (*book, error) {
 func (w *writer) commit(ctx context.Context, now time.Time, orders []*Order, verdicts []verdict, next []*Order) (*book, error) {
 	w.pipeline = w.conn.PgConn().StartPipeline(ctx)
 	sent, err := w.sendWrites(now, orders, verdicts)
-	b := newBook(next)
+	var b *book
 	if len(next) > 0 && err == nil {
+		b = newBook(next)
 		err = w.sendLocks(b, next)
 	}
 	if err := w.flush(err); err != nil {
@@ -113,7 +114,7 @@ func (w *writer) commit(ctx context.Context, now time.Time, orders []*Order, ver
 	if err := w.committed(sent); err != nil {
 		return nil, w.broken("commit transfers", err)
 	}
-	if len(next) > 0 {
+	if b != nil {
 		return b, nil
 	}
 	return nil, w.idle()
