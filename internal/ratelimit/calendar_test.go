@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/bankapi/internal/ratelimit"
+	"example.com/bankapi/internal/ratelimit/storetest"
 )
 
 func zone(t testing.TB, name string) *time.Location {
@@ -94,7 +95,7 @@ func TestCalendarWindowsCoverTheYears(t *testing.T) {
 
 func TestCalendarQuotaUntilMidnight(t *testing.T) {
 	t.Parallel()
-	c := &clock{now: time.Date(2026, 9, 24, 23, 59, 59, 500_000_000, time.UTC)}
+	c := storetest.NewClock(time.Date(2026, 9, 24, 23, 59, 59, 500_000_000, time.UTC))
 	l := &ratelimit.Limiter{Default: memoryBackend(c.Now), Now: c.Now}
 	daily := policy(t, "daily", calendar(ratelimit.Day, 1000, nil), ratelimit.FailOpen)
 	l.Take(t.Context(), claim(daily, "k", 1000))
@@ -111,7 +112,7 @@ func TestCalendarQuotaUntilMidnight(t *testing.T) {
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}
-	if c.Add(d.RetryAfter); !l.Take(t.Context(), claim(daily, "k", 1000)).Allowed {
+	if c.Advance(d.RetryAfter); !l.Take(t.Context(), claim(daily, "k", 1000)).Allowed {
 		t.Error("refused at midnight")
 	}
 }

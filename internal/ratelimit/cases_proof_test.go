@@ -27,7 +27,7 @@ func TestRetryAfterOfFiveInFiveMinutes(t *testing.T) {
 		{60*time.Second - time.Microsecond, false, "1"},
 		{60 * time.Second, true, ""},
 	} {
-		c.Add(step.at - c.Now().Sub(begun))
+		c.Advance(step.at - c.Now().Sub(begun))
 		d, h := l.Take(t.Context(), claim(p, "k", 1)), http.Header{}
 		ratelimit.WriteHeaders(h, d)
 		if got := h.Get("Retry-After"); d.Allowed != step.allowed || got != step.header {

@@ -71,7 +71,7 @@ func TestDenials(t *testing.T) {
 		{500*time.Millisecond - time.Microsecond, 1, false, true, time.Microsecond},
 		{time.Microsecond, 1, true, false, 0},
 	} {
-		c.Add(step.after)
+		c.Advance(step.after)
 		before := r.asked.Load()
 		d := l.Take(t.Context(), claim(user, "k", step.cost))
 		if d.Allowed != step.allowed || d.Remembered != step.remembered || d.RetryAfter != step.wait {
@@ -175,7 +175,7 @@ func TestDenialsOfAReservation(t *testing.T) {
 		{0, reserve, true}, {0, reserve, false}, {time.Second - 1, reserve, false}, {1, reserve, true},
 		{time.Second, take, true}, {time.Second, take, false}, {8 * time.Second, take, false}, {time.Second, take, true},
 	} {
-		if c.Add(step.after); asked(step.try) != step.asked {
+		if c.Advance(step.after); asked(step.try) != step.asked {
 			t.Errorf("step %d: the store was asked: %v, want %v", i, !step.asked, step.asked)
 		}
 	}
@@ -261,7 +261,7 @@ func TestDenialsAreBounded(t *testing.T) {
 	if asked := refuse(); asked < 1000-160 || asked > 1000-100 {
 		t.Errorf("asked for %d of 1000, want those for which there was no room", asked)
 	}
-	c.Add(time.Minute)
+	c.Advance(time.Minute)
 	if asked := refuse(); asked > 1000-100 {
 		t.Errorf("a minute later: asked for %d of 1000, want room made", asked)
 	}

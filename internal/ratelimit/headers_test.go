@@ -239,7 +239,7 @@ func TestMiddleware(t *testing.T) {
 		{500 * time.Millisecond, "POST", "/transfers", "payroll", 201, `"user";r=0;t=1`, ""},
 		{0, "GET", "/healthz", "payroll", 201, "", ""},
 	} {
-		c.Add(s.after)
+		c.Advance(s.after)
 		r := httptest.NewRequest(s.method, s.path, nil)
 		r.Header.Set("User", s.user)
 		w := httptest.NewRecorder()

@@ -3,7 +3,6 @@ package ratelimit_test
 import (
 	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,31 +10,17 @@ import (
 	"example.com/bankapi/internal/ratelimit/storetest"
 )
 
-// clock is a clock that moves only when told.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
+type clock = storetest.Clock
 
-func newClock() *clock { return &clock{now: time.Date(2026, 9, 24, 10, 20, 30, 123456789, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+func newClock() *clock {
+	return storetest.NewClock(time.Date(2026, 9, 24, 10, 20, 30, 123456789, time.UTC))
 }
 
 func TestMemoryKeepsThePromisesOfStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(*testing.T) storetest.Harness {
 		c := newClock()
-		return storetest.Harness{Store: ratelimit.NewMemory(ratelimit.MemoryOptions{Now: c.Now}), Advance: c.Add}
+		return storetest.Harness{Store: ratelimit.NewMemory(ratelimit.MemoryOptions{Now: c.Now}), Advance: c.Advance}
 	})
 }
 
@@ -50,7 +35,7 @@ func TestMemoryWhenALimitChanges(t *testing.T) {
 	t.Parallel()
 	storetest.Changes(t, func(*testing.T) storetest.Harness {
 		c := newClock()
-		return storetest.Harness{Store: ratelimit.NewMemory(ratelimit.MemoryOptions{Now: c.Now}), Advance: c.Add}
+		return storetest.Harness{Store: ratelimit.NewMemory(ratelimit.MemoryOptions{Now: c.Now}), Advance: c.Advance}
 	})
 }
 
@@ -62,13 +47,13 @@ func TestMemorySweepsWhatIsWhole(t *testing.T) {
 	for i := range 1000 {
 		mustTake(t, m, claim(p, fmt.Sprintf("address-%d", i), 1))
 	}
-	c.Add(5 * time.Second)
+	c.Advance(5 * time.Second)
 	mustTake(t, m, claim(p, "greedy", 10))
 	for _, at := range []struct {
 		after time.Duration
 		keys  int
 	}{{0, 1}, {4 * time.Second, 1}, {6 * time.Second, 0}} {
-		c.Add(at.after)
+		c.Advance(at.after)
 		if m.Sweep(); m.Len() != at.keys {
 			t.Errorf("%v later: %d keys, want %d", at.after, m.Len(), at.keys)
 		}
@@ -92,7 +77,7 @@ func TestMemoryRemembersWhomItRefusesUnderAFlood(t *testing.T) {
 	const newcomers = 1_000_000
 	out := make([]ratelimit.Status, 1)
 	for i := range newcomers {
-		c.Add(time.Hour / newcomers)
+		c.Advance(time.Hour / newcomers)
 		if err := m.Take(t.Context(), []ratelimit.Claim{claim(flood[i%2], strconv.Itoa(i), 1)}, out); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +115,7 @@ func TestMemoryAtItsCapSharesOneCount(t *testing.T) {
 			t.Errorf("%v: %d keys held, want at most 640 and the overflows", l.Algorithm, m.Len())
 		}
 	}
-	c.Add(48 * time.Hour)
+	c.Advance(48 * time.Hour)
 	if m.Sweep(); m.Len() != 0 {
 		t.Errorf("two days later: %d keys, want 0", m.Len())
 	}
@@ -144,7 +129,7 @@ func TestMemoryTakesNothingBackThatNoLongerCounts(t *testing.T) {
 	reserved := claim(p, "k", 5)
 	reserved.ID = "r"
 	mustTake(t, m, reserved)
-	c.Add(5 * time.Second) // as long as an empty bucket fills
+	c.Advance(5 * time.Second) // as long as an empty bucket fills
 	mustTake(t, m, claim(p, "k", 10))
 	if err := m.Give(t.Context(), []ratelimit.Claim{reserved}); err != nil {
 		t.Fatal(err)

@@ -51,11 +51,11 @@ func TestRefusalsCountExactlyWhileThereIsRoom(t *testing.T) {
 	if top := l.Refusals.Top(c.Now(), 1); len(top) != 1 || top[0].Count != 5 {
 		t.Errorf("the first is %+v, want one with 5", top)
 	}
-	c.Add(21 * time.Minute)
+	c.Advance(21 * time.Minute)
 	if top := l.Refusals.Top(c.Now(), 10); len(top) != 2 || top[0].Count != 1 || top[1].Count != 1 {
 		t.Errorf("21 minutes later %+v, want a quarter", top)
 	}
-	c.Add(1000 * time.Hour)
+	c.Advance(1000 * time.Hour)
 	if top := l.Refusals.Top(c.Now(), 10); len(top) != 0 {
 		t.Errorf("ages later %+v, want nobody", top)
 	}

@@ -38,13 +38,13 @@ func TestReservationOfGuesses(t *testing.T) {
 	if hashed.Load() != 5 {
 		t.Errorf("%d of 50 wrong passwords reached the hash, want 5", hashed.Load())
 	}
-	c.Add(10 * time.Minute)
+	c.Advance(10 * time.Minute)
 	d, slot := l.Reserve(t.Context(), guess)
 	if d.Allowed || d.RetryAfter != 5*time.Minute {
 		t.Errorf("ten minutes later: %+v, want to wait five more", d)
 	}
 	slot.Release(t.Context())
-	c.Add(5 * time.Minute)
+	c.Advance(5 * time.Minute)
 	if d, _ := l.Reserve(t.Context(), guess); !d.Allowed || d.Statuses[0].Remaining != 4 {
 		t.Errorf("when the guesses have left: %+v, want 4 left", d)
 	}

@@ -53,7 +53,7 @@ func TestShareIsAPartOfTheLimit(t *testing.T) {
 		if d.Allowed || d.Unavailable || d.RetryAfter <= 0 || !slices.Equal(d.Violated, []string{"user"}) {
 			t.Errorf("%v: the fourth: %+v, want refused", l.Algorithm, d)
 		}
-		if c.Add(d.RetryAfter); !lim.Take(t.Context(), claim(p, "k", 1)).Allowed {
+		if c.Advance(d.RetryAfter); !lim.Take(t.Context(), claim(p, "k", 1)).Allowed {
 			t.Errorf("%v: refused after waiting as told", l.Algorithm)
 		}
 		want := []string{"user admitted_here", "user admitted_here", "user admitted_here", "user refused_here", "user admitted_here"}
