@@ -10,7 +10,7 @@ compose=("$@" --profile fleet)
 show=(nginx api-1 api-2 api-3)
 # shellcheck source=scripts/smoke-caller.sh
 source scripts/smoke-caller.sh
-readonly net=172.28.81
+readonly net=10.213.81
 export COMPOSE_PROJECT_NAME=bankapi-smoke-fleet BANKAPI_EDGE_NET=$net BANKAPI_FLEET_PUBLISH=127.0.0.1:
 readonly instances=(api-1 api-2 api-3)
 notes=$(mktemp -d) # what the callers of the last step were answered

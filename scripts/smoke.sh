@@ -10,7 +10,7 @@ compose=("$@")
 show=(api)
 # shellcheck source=scripts/smoke-caller.sh
 source scripts/smoke-caller.sh
-export COMPOSE_PROJECT_NAME=bankapi-smoke BANKAPI_EDGE_NET=172.28.82 BANKAPI_PUBLISH=127.0.0.1: # the engine picks the ports
+export COMPOSE_PROJECT_NAME=bankapi-smoke BANKAPI_EDGE_NET=10.213.82 BANKAPI_PUBLISH=127.0.0.1: # the engine picks the ports
 
 main() {
 	trap 'compose_quietly down --volumes' EXIT
