@@ -16,7 +16,7 @@
 // so the balances of a currency always sum to 0. Customers cannot name system accounts: to them these do not exist.
 //
 // The database does the posting itself: inserting transfers moves the balances and refuses rows that do not continue
-// their accounts' histories (migrations/0008_ledger_by_neighbours.up.sql). Nothing else, not even an UPDATE by hand, can
+// their accounts' histories (migrations/0009_frozen_accounts_rest.up.sql). Nothing else, not even an UPDATE by hand, can
 // move a balance.
 //
 // # Natural batching

@@ -13,13 +13,17 @@ import (
 )
 
 // What the database itself refuses, whoever asks. $1 is Ada's NGN account (balance 70, sequence 2), $2 Grace's (30, 1),
-// $3 Ada's EUR account.
+// $3 Ada's EUR account, $4 a frozen NGN account of hers (50, 1).
 func TestDatabaseGuardsTheMoney(t *testing.T) {
 	t.Parallel()
 	b := openBank(t, transfers.Options{})
 	ada, grace := b.open(100), b.open(0)
 	euro := b.openFor(ada.owner, "EUR", 50)
 	b.mustSend(order(ada, grace, 30, "k"), 201)
+	frozen := b.openFor(ada.owner, "NGN", 50)
+	if err := b.SetStatus(t.Context(), frozen.account, transfers.Frozen); err != nil {
+		t.Fatal(err)
+	}
 
 	const (
 		insert = `INSERT INTO transfers (from_account, from_sequence, from_balance, to_account, to_sequence, to_balance, amount, currency, id, created_at) VALUES `
@@ -39,6 +43,8 @@ func TestDatabaseGuardsTheMoney(t *testing.T) {
 		{"id in the past", insert + `($1, 3, 60, $2, 2, 40, 10, 'NGN', '00000000-0000-7000-8000-000000000001', now())`, "transfers_are_posted"},
 		{"other currency on both", insert + `($1, 3, 60, $2, 2, 40, 10, 'EUR', ` + next + `)`, "transfers_are_posted"},
 		{"other currency on one", insert + `($1, 3, 60, $3, 2, 60, 10, 'NGN', ` + next + `)`, "transfers_are_posted"},
+		{"from a frozen account", insert + `($4, 2, 40, $2, 2, 40, 10, 'NGN', ` + next + `)`, "transfers_are_posted"},
+		{"to a frozen account", insert + `($1, 3, 60, $4, 2, 60, 10, 'NGN', ` + next + `)`, "transfers_are_posted"},
 		{"unknown account", insert + `($1, 3, 60, '00000000-0000-7000-8000-000000000000', 1, 10, 10, 'NGN', ` + next + `)`, "transfers_are_posted"},
 		{"update of a transfer", `UPDATE transfers SET amount = 1`, "transfers_never_change"},
 		{"update of a transfer to itself", `UPDATE transfers SET memo = memo`, "transfers_never_change"},
@@ -55,7 +61,7 @@ func TestDatabaseGuardsTheMoney(t *testing.T) {
 		{"second system account", `INSERT INTO accounts (id, currency, created_at) VALUES ('00000000-0000-7000-8000-000000000000', 'NGN', now())`, "accounts_one_system_account"},
 		{"stored answer", `UPDATE idempotency_keys SET status = 201`, "idempotency_keys_never_change"},
 	} {
-		sql := strings.NewReplacer("$1", quote(ada), "$2", quote(grace), "$3", quote(euro)).Replace(c.sql)
+		sql := strings.NewReplacer("$1", quote(ada), "$2", quote(grace), "$3", quote(euro), "$4", quote(frozen)).Replace(c.sql)
 		_, err := b.pool.Exec(t.Context(), sql)
 		pgErr, ok := errors.AsType[*pgconn.PgError](err)
 		if !ok || pgErr.ConstraintName != c.constraint {
@@ -64,6 +70,7 @@ func TestDatabaseGuardsTheMoney(t *testing.T) {
 	}
 	b.wantBalance(ada, 70)
 	b.wantBalance(grace, 30)
+	b.wantBalance(frozen, 50)
 
 	// And what it takes: two transfers that do continue their histories, in one statement.
 	sql := strings.NewReplacer("$1", quote(ada), "$2", quote(grace)).Replace(
