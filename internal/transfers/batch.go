@@ -17,10 +17,20 @@ const (
 
 // turn is a batch on its way to COMMIT.
 type turn struct {
-	batch []*request
-	book  *book // nil until its accounts are locked, which the batch before it may have seen to
-	again bool  // an attempt has failed
+	batch    []*request
+	orders   []*Order
+	book     *book     // nil until its accounts are locked, being locked or foreseen
+	verdicts []verdict // nil until it is judged and its writes are on their way
+	sent     []string  // the writes
+	locked   bool      // the book is, or will be, of accounts that are locked
+	again    bool      // an attempt has failed
+	done     bool      // committed, and nobody answered yet
 }
+
+func newTurn(batch []*request) turn { return turn{batch: batch, orders: ordersOf(batch)} }
+
+// anew is the turn when nothing of it has been sent, or nothing is known of what was.
+func (t turn) anew() turn { return turn{batch: t.batch, orders: t.orders, again: true} }
 
 // Run settles orders until ctx ends, then those that are still queued, and returns. It must run, once, for Transfer to be
 // answered. Stop the callers of Transfer first: an order that comes later is answered ErrOverloaded.
@@ -32,7 +42,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var t turn
 	for {
 		if len(t.batch) == 0 {
-			t.batch = s.queue.take(ctx.Done(), s.now)
+			t = newTurn(s.queue.take(ctx.Done(), s.now))
 		}
 		if len(t.batch) == 0 {
 			return nil
@@ -43,21 +53,27 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// settle answers every request of a turn, and leaves in next, if given, the turn that was begun along with its COMMIT.
+// settle answers every request of a turn, and leaves in next, if given, the turn that was begun before its answer came.
 // Nobody's cancellation reaches it: an order that was taken is seen through, for as long as the service's patience lasts.
 func (s *Service) settle(ctx context.Context, w *writer, t turn, next *turn) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	for attempt := 0; ; attempt++ {
-		err := s.attempt(ctx, w, t, next)
+		err := s.attempt(ctx, w, &t, next)
 		switch {
 		case err == nil:
 			return
-		case isFinal(err):
+		case isFinal(err) && t.locked:
 			s.settleApart(ctx, w, t.batch, err)
 			return
 		}
-		t.book, t.again = nil, true
+		surprised := t.sent != nil && !t.locked && isServers(err)
+		s.fallBack(w, next, surprised)
+		t = t.anew()
+		if surprised {
+			s.log.Debug("transfer batch was not foreseen", slog.Int("orders", len(t.batch)), slog.Any("error", err))
+			continue
+		}
 		s.log.Warn("transfer batch failed", slog.Int("attempt", attempt+1), slog.Int("orders", len(t.batch)), slog.Any("error", err))
 		if !pause(ctx, attempt) {
 			s.failAll(t.batch, fmt.Errorf("%w: settle transfers: %w", ErrOverloaded, err))
@@ -67,47 +83,138 @@ func (s *Service) settle(ctx context.Context, w *writer, t turn, next *turn) {
 }
 
 // attempt runs a turn in one transaction and answers its requests. After an error nothing may be said about any order, not
-// even, if the connection broke during COMMIT, whether it went through; the next attempt finds that out.
+// even, if the connection broke, whether it went through; the next attempt finds that out.
 //
-// If next is given, whoever waits by then is taken along: the flush that commits this turn locks their accounts.
-func (s *Service) attempt(ctx context.Context, w *writer, t turn, next *turn) (err error) {
-	b, orders := t.book, ordersOf(t.batch)
-	if b == nil {
-		if b, err = w.begin(ctx, orders); err != nil {
+// If next is given and empty, whoever waits by then is taken along: foreseen, or with a flush that locks their accounts.
+func (s *Service) attempt(ctx context.Context, w *writer, t, next *turn) (err error) {
+	if t.done {
+		s.answerAll(t)
+		return nil
+	}
+	if err := w.connect(ctx); err != nil {
+		return err
+	}
+	if t.sent == nil {
+		if err := s.begin(ctx, w, t); err != nil {
 			return err
 		}
 	}
-	s.pass(AfterLocks)
-	b.now, b.newID = s.now().UTC().Truncate(time.Microsecond), newTransferID
-	verdicts := judge(b, orders)
-	for i, r := range t.batch {
-		r.recognise(&verdicts[i].receipt)
+	if next != nil && len(next.batch) == 0 {
+		if err := s.follow(w, next); err != nil {
+			return err
+		}
 	}
-	s.pass(BeforeCommit)
-	var following []*request
-	if next != nil {
-		following = s.queue.follow()
-	}
-	locking, err := w.commit(ctx, b.now, orders, verdicts, ordersOf(following))
-	if err != nil {
-		s.queue.putBack(following)
-		return err
+	if err := w.committed(t.sent); err != nil {
+		return fmt.Errorf("commit transfers: %w", err)
 	}
 	s.pass(AfterCommit)
-	s.answerAll(t, verdicts)
-	if locking != nil {
-		*next = turn{batch: following, book: s.locked(w, locking)}
+	if !t.locked {
+		w.foresight.hit()
+	}
+	s.answerAll(t)
+	if next != nil && next.locked {
+		s.awaitLocks(w, next)
 	}
 	return nil
 }
 
-// locked waits for the accounts of the next turn. If they cannot be had this way, that turn begins as the first one did.
-func (s *Service) locked(w *writer, b *book) *book {
-	if err := w.locked(b); err != nil {
-		s.log.Warn("transfer batch begins anew", slog.Any("error", err))
+// begin has the writes of a turn on their way: at once if they can be foreseen, else when its accounts are locked.
+func (s *Service) begin(ctx context.Context, w *writer, t *turn) (err error) {
+	if sent, err := s.foresee(w, t); sent || err != nil {
+		return err
+	}
+	if t.book == nil {
+		t.locked = true
+		if t.book, err = w.begin(ctx, t.orders); err != nil {
+			return err
+		}
+	}
+	return s.write(w, t, s.judge(t))
+}
+
+// follow takes along whoever waits.
+func (s *Service) follow(w *writer, next *turn) error {
+	*next = newTurn(s.queue.follow())
+	if len(next.batch) == 0 {
 		return nil
 	}
-	return b
+	if sent, err := s.foresee(w, next); sent || err != nil {
+		return err
+	}
+	next.locked, next.book = true, newBook(next.orders)
+	if err := w.flush(w.sendLocks(next.book, next.orders)); err != nil {
+		return w.broken("lock accounts", err)
+	}
+	return nil
+}
+
+// foresee judges a turn by what is remembered of its accounts and sends its writes, if that is possible.
+func (s *Service) foresee(w *writer, t *turn) (sent bool, err error) {
+	if t.book != nil || t.again {
+		return false, nil
+	}
+	if t.book = w.foresight.foresee(t.orders); t.book == nil {
+		return false, nil
+	}
+	verdicts := s.judge(t)
+	if !foreseeable(verdicts) {
+		t.book = nil
+		return false, nil
+	}
+	return true, s.write(w, t, verdicts)
+}
+
+func (s *Service) judge(t *turn) []verdict {
+	s.pass(AfterLocks)
+	t.book.now, t.book.newID = s.now().UTC().Truncate(time.Microsecond), newTransferID
+	return judge(t.book, t.orders)
+}
+
+func (s *Service) write(w *writer, t *turn, verdicts []verdict) (err error) {
+	for i, r := range t.batch {
+		r.recognise(&verdicts[i].receipt)
+	}
+	s.pass(BeforeCommit)
+	t.verdicts = verdicts
+	t.sent, err = w.write(t.book, t.orders, verdicts, t.locked)
+	return err
+}
+
+// fallBack is for when a turn was not committed. What else was foreseen is void, and what follows may be on its way. After a
+// mere surprise it can be heard what became of that; else the connection, and with it every lock, is given up.
+func (s *Service) fallBack(w *writer, next *turn, surprised bool) {
+	w.foresight.miss()
+	following := next != nil && len(next.batch) > 0 && !next.done
+	switch {
+	case surprised && following && !next.locked:
+		err := w.committed(next.sent)
+		if err != nil && !isServers(err) {
+			w.close()
+		} else {
+			w.restartPipeline()
+		}
+		if next.done = err == nil; !next.done {
+			*next = next.anew()
+		}
+	case surprised && !following:
+		w.restartPipeline()
+	default:
+		w.close()
+		if following && next.locked {
+			s.queue.putBack(next.batch)
+			*next = turn{}
+		} else if following {
+			*next = next.anew()
+		}
+	}
+}
+
+// awaitLocks waits for the accounts of the next turn. If they cannot be had this way, that turn begins as the first one did.
+func (s *Service) awaitLocks(w *writer, next *turn) {
+	if err := w.locked(next.book); err != nil {
+		s.log.Warn("transfer batch begins anew", slog.Any("error", err))
+		*next = next.anew()
+	}
 }
 
 func ordersOf(batch []*request) []*Order {
@@ -137,14 +244,14 @@ func (s *Service) settleApart(ctx context.Context, w *writer, batch []*request, 
 	}
 	s.log.Error("transfer batch is taken apart", slog.Int("orders", len(batch)), slog.Any("error", err))
 	for i := range batch {
-		s.settle(ctx, w, turn{batch: batch[i : i+1], again: true}, nil)
+		s.settle(ctx, w, newTurn(batch[i:i+1]).anew(), nil)
 	}
 }
 
-func (s *Service) answerAll(t turn, verdicts []verdict) {
+func (s *Service) answerAll(t *turn) {
 	s.queue.settled(t.batch, s.now(), !t.again)
 	for i, r := range t.batch {
-		r.answer(verdicts[i].receipt, verdicts[i].err)
+		r.answer(t.verdicts[i].receipt, t.verdicts[i].err)
 	}
 	s.settled(len(t.batch))
 }

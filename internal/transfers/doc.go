@@ -24,21 +24,33 @@
 // One goroutine ([Service.Run]) writes, on one connection of its own. While it commits a batch, requests queue; the next
 // batch takes them all. There is no timer: an idle bank runs batches of one, and a busy one pays one COMMIT for many.
 //
-//	Transfer ---> queue (bounded) ---> take all ---> BEGIN; lock accounts in id order; look the keys up
+//	Transfer ---> queue (bounded) ---> take all ---> judge: pure Go, in order of arrival
 //	                   ^                                |
-//	Transfer ----------+                             judge: pure Go, in order of arrival
+//	Transfer ----------+                             INSERT transfers (posts), INSERT keys: one flush, one transaction
 //	                                                    |
-//	    answers <--- only after COMMIT <------------- INSERT transfers (posts), INSERT keys; COMMIT;
-//	                                                    BEGIN, locks and keys of those who wait by then
+//	    answers <--- only after COMMIT <----------------+
 //
-// What ends a batch and what begins the next leave together, so that while there is work a batch costs one round trip.
-// The server confirms the COMMIT before it waits for the next locks.
+// Two batches may be on their way at a time: while PostgreSQL works on one, the next is judged and sent.
+//
+// # Foreseen and locked
+//
+// The writer remembers how it left each account. A batch of accounts that it knows is judged by that memory and sent at once,
+// with no lock before it. That is safe because the database checks everything that the memory may be wrong about: posting
+// takes sequence number, balance and last transfer of either account for what they must have been, frozen accounts do
+// not move, and a key is unique. If anything differs, nothing of the batch happens, and it is settled the other way:
+//
+//	BEGIN; lock accounts in id order; look the keys up     then judge, INSERT, COMMIT as above
+//
+// So is a batch of which an account is unknown, and one in which something is refused: what does not move money the database
+// does not check. After a batch that was not foreseen the next ones are locked, the more of them the more often it
+// happens. Instances that share accounts therefore lock most of the time.
 //
 // Keys are looked up after the locks. Whoever else holds one of the accounts, a twin of the request on another instance or
 // our own transaction whose connection broke during COMMIT, has to finish first, and READ COMMITTED then shows what became
-// of it. Trying a batch again is for that reason all there is to recovery: what was done is found, what was not is done.
+// of it. Trying a batch again under locks is for that reason all there is to recovery: what was done is found, what was not
+// is done.
 //
 // Every refusal is decided in judge, before the writes, because a failing statement would take the whole batch with it.
 //
-// Open judge.go first, then batch.go, queue.go, store_writer.go and store_rows.go.
+// Open judge.go first, then batch.go, foresight.go, queue.go, store_writer.go and store_rows.go.
 package transfers

@@ -4,7 +4,7 @@ package transfers
 type Point string
 
 const (
-	// AfterLocks is when the accounts are locked and nothing has been decided.
+	// AfterLocks is when the accounts are locked, or foreseen, and nothing has been decided.
 	AfterLocks Point = "after_locks"
 	// BeforeCommit is when the orders have been judged and nothing of it has been sent to the database.
 	BeforeCommit Point = "before_commit"

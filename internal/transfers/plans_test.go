@@ -71,6 +71,9 @@ func TestPlansUseIndexes(t *testing.T) {
 	if err := writer.connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if err := writer.pipeline.Close(); err != nil {
+		t.Fatal(err)
+	}
 	reader, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package transfers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -36,36 +37,71 @@ func (w *writer) flush(err error) error {
 	return w.pipeline.Flush()
 }
 
-// read reads one result for each reader, up to the sync.
+// read reads one result for each reader, up to the sync. After an error of the server's it has read up to there too.
 func (w *writer) read(readers ...func(pgx.Rows) error) error {
 	for _, reader := range readers {
-		results, err := w.pipeline.GetResults()
-		if err != nil {
-			return err
-		}
-		result, ok := results.(*pgconn.ResultReader)
-		if !ok {
-			return fmt.Errorf("%T instead of a result", results)
-		}
-		rows := pgx.RowsFromResultReader(w.conn.TypeMap(), result)
-		err = reader(rows)
-		rows.Close()
-		if err := cmp.Or(err, rows.Err()); err != nil {
+		if err := w.readOne(reader); isServers(err) {
+			return w.skip(err)
+		} else if err != nil {
 			return err
 		}
 	}
-	_, err := w.pipeline.GetResults()
-	return err
+	return w.skip(nil)
 }
 
-// idle ends a flush whose results have all been read.
-func (w *writer) idle() error {
-	err := w.pipeline.Close()
-	w.pipeline = nil
-	return err
+func (w *writer) readOne(reader func(pgx.Rows) error) error {
+	results, err := w.pipeline.GetResults()
+	if err != nil {
+		return err
+	}
+	result, ok := results.(*pgconn.ResultReader)
+	if !ok {
+		return fmt.Errorf("%T instead of a result", results)
+	}
+	rows := pgx.RowsFromResultReader(w.conn.TypeMap(), result)
+	err = reader(rows)
+	rows.Close()
+	return cmp.Or(err, rows.Err())
 }
 
+// skip goes to the sync and returns what went wrong: the error that was met before, or the first one on the way.
+func (w *writer) skip(met error) error {
+	for {
+		switch results, err := w.pipeline.GetResults(); {
+		case err != nil && !isServers(err):
+			return err
+		case err != nil:
+			met = cmp.Or(met, err)
+		case results == nil:
+			return cmp.Or(met, errors.New("no sync"))
+		default:
+			if _, ok := results.(*pgconn.PipelineSync); ok {
+				return met
+			}
+		}
+	}
+}
+
+// isServers reports whether the server said so itself, and the connection is therefore sound.
+func isServers(err error) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr)
+}
+
+// connect sees to it that there is a connection, and that it waits for the server no longer than ctx allows. Its cancellation
+// is not heeded: see [Service.settle].
 func (w *writer) connect(ctx context.Context) error {
+	if err := w.dial(ctx); err != nil {
+		return err
+	}
+	deadline, _ := ctx.Deadline()
+	if err := w.conn.PgConn().Conn().SetDeadline(deadline); err != nil {
+		return w.broken("set the deadline of the ledger's writer", err)
+	}
+	return nil
+}
+
+func (w *writer) dial(ctx context.Context) error {
 	if w.conn != nil {
 		return nil
 	}
@@ -77,21 +113,31 @@ func (w *writer) connect(ctx context.Context) error {
 	if err := w.prepare(ctx); err != nil {
 		return w.broken("prepare the ledger's statements", err)
 	}
+	w.startPipeline()
 	return nil
+}
+
+// startPipeline starts one that lasts: connect sees to the time.
+func (w *writer) startPipeline() { w.pipeline = w.conn.PgConn().StartPipeline(context.Background()) }
+
+// restartPipeline has the pipeline forget the statements that the server skipped after an error. Nothing may be on its way.
+func (w *writer) restartPipeline() {
+	_ = w.pipeline.Close()
+	w.startPipeline()
 }
 
 // prepare makes the statements ready in one round trip.
 func (w *writer) prepare(ctx context.Context) error {
 	w.prepared = make(map[string]*pgconn.StatementDescription)
-	w.pipeline = w.conn.PgConn().StartPipeline(ctx)
+	pipeline := w.conn.PgConn().StartPipeline(ctx)
 	for i, sql := range statements {
-		w.pipeline.SendPrepare(statementName(i, sql), sql, nil)
+		pipeline.SendPrepare(statementName(i, sql), sql, nil)
 	}
-	if err := w.pipeline.Sync(); err != nil {
+	if err := pipeline.Sync(); err != nil {
 		return err
 	}
 	for i, sql := range statements {
-		results, err := w.pipeline.GetResults()
+		results, err := pipeline.GetResults()
 		if err != nil {
 			return err
 		}
@@ -102,7 +148,7 @@ func (w *writer) prepare(ctx context.Context) error {
 		description.Name = statementName(i, sql)
 		w.prepared[sql] = description
 	}
-	return w.idle()
+	return pipeline.Close()
 }
 
 // statementName says in the server's log, and to whoever reads along, what is executed: ledger_5_COMMIT.
@@ -125,6 +171,7 @@ func (w *writer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
 	_ = w.conn.Close(ctx)
+	w.foresight.forget()
 	if w.pipeline != nil {
 		_ = w.pipeline.Close()
 	}

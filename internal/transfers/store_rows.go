@@ -37,50 +37,89 @@ func (b *book) readAnswers(rows pgx.Rows) error {
 
 // postings turns the rows of transfers into columns.
 func postings(verdicts []verdict) []any {
-	var (
-		ids                               []TransferID
-		from, to                          []AccountID
-		amounts, fromBalances, toBalances []Amount
-		currencies, memos                 []string
-		fromSequences, toSequences        []int64
-	)
+	rows := make([]*posting, 0, len(verdicts))
 	for _, v := range verdicts {
-		p := v.posting
-		if p == nil {
-			continue
+		if v.posting != nil {
+			rows = append(rows, v.posting)
 		}
-		ids, from, to, amounts = append(ids, p.ID), append(from, p.From), append(to, p.To), append(amounts, p.Amount)
-		currencies, memos = append(currencies, p.Currency), append(memos, p.Memo)
-		fromSequences, fromBalances = append(fromSequences, p.fromSequence), append(fromBalances, p.fromBalance)
-		toSequences, toBalances = append(toSequences, p.toSequence), append(toBalances, p.toBalance)
 	}
-	if len(ids) == 0 {
+	if len(rows) == 0 {
 		return nil
 	}
-	return []any{ids, from, to, amounts, currencies, memos, fromSequences, fromBalances, toSequences, toBalances}
+	return []any{
+		columnOf(rows, func(p *posting) pgtype.UUID { return uuid(p.ID) }),
+		columnOf(rows, func(p *posting) pgtype.UUID { return uuid(p.From) }),
+		columnOf(rows, func(p *posting) pgtype.UUID { return uuid(p.To) }),
+		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.Amount) }),
+		columnOf(rows, func(p *posting) pgtype.Text { return text(p.Currency) }),
+		columnOf(rows, func(p *posting) pgtype.Text { return text(p.Memo) }),
+		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.fromSequence) }),
+		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.fromBalance) }),
+		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.toSequence) }),
+		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.toBalance) }),
+	}
+}
+
+// keptAnswer is a row of idempotency_keys.
+type keptAnswer struct {
+	*Order
+	*Receipt
 }
 
 // answers turns the rows of idempotency_keys into columns.
 func answers(orders []*Order, verdicts []verdict) []any {
-	var (
-		owners               []OwnerID
-		scopes, keys         []string
-		fingerprints, bodies [][]byte
-		statuses             []int16
-		transfers            []pgtype.UUID
-	)
-	for i, v := range verdicts {
-		if !v.keep {
-			continue
+	rows := make([]keptAnswer, 0, len(verdicts))
+	for i := range verdicts {
+		if v := &verdicts[i]; v.keep {
+			rows = append(rows, keptAnswer{orders[i], &v.receipt})
 		}
-		o, r := orders[i], v.receipt
-		owners, scopes, keys = append(owners, o.Owner), append(scopes, o.Scope), append(keys, o.Key)
-		fingerprints, bodies = append(fingerprints, o.Fingerprint), append(bodies, r.Body)
-		statuses = append(statuses, int16(r.Status))
-		transfers = append(transfers, pgtype.UUID{Bytes: r.Transfer, Valid: r.Transfer != TransferID{}})
 	}
-	if len(owners) == 0 {
+	if len(rows) == 0 {
 		return nil
 	}
-	return []any{owners, scopes, keys, fingerprints, statuses, bodies, transfers}
+	return []any{
+		columnOf(rows, func(k keptAnswer) pgtype.UUID { return uuid(k.Owner) }),
+		columnOf(rows, func(k keptAnswer) pgtype.Text { return text(k.Scope) }),
+		columnOf(rows, func(k keptAnswer) pgtype.Text { return text(k.Key) }),
+		columnOf(rows, func(k keptAnswer) octets { return k.Fingerprint }),
+		columnOf(rows, func(k keptAnswer) pgtype.Int2 { return pgtype.Int2{Int16: int16(k.Status), Valid: true} }),
+		columnOf(rows, func(k keptAnswer) octets { return k.Body }),
+		columnOf(rows, func(k keptAnswer) pgtype.UUID {
+			return pgtype.UUID{Bytes: k.Transfer, Valid: k.Transfer != TransferID{}}
+		}),
+	}
 }
+
+// column is an array for PostgreSQL whose elements are encoded where they are: neither copied to the heap one by one nor
+// looked at by reflection.
+type column[T any] []T
+
+var _ pgtype.ArrayGetter = column[pgtype.UUID](nil)
+
+func columnOf[Row, T any](rows []Row, cell func(Row) T) column[T] {
+	c := make(column[T], len(rows))
+	for i, row := range rows {
+		c[i] = cell(row)
+	}
+	return c
+}
+
+func (c column[T]) Dimensions() []pgtype.ArrayDimension {
+	return []pgtype.ArrayDimension{{Length: int32(len(c)), LowerBound: 1}} //nolint:gosec // a batch is small
+}
+func (c column[T]) Index(i int) any { return &c[i] }
+func (c column[T]) IndexType() any  { return new(T) }
+
+// octets are a value of bytea; nil is an empty one.
+type octets []byte
+
+func (o octets) BytesValue() ([]byte, error) {
+	if o == nil {
+		return []byte{}, nil
+	}
+	return o, nil
+}
+
+func uuid[ID ~[16]byte](value ID) pgtype.UUID { return pgtype.UUID{Bytes: value, Valid: true} }
+func text(value string) pgtype.Text           { return pgtype.Text{String: value, Valid: true} }
+func int8[N ~int64](value N) pgtype.Int8      { return pgtype.Int8{Int64: int64(value), Valid: true} }

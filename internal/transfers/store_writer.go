@@ -5,23 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// writer is the connection that writes batches. It belongs to one goroutine. While there is work, one flush ends a batch
-// and opens the next, so that a batch costs one round trip:
+// writer is the connection that writes batches. It belongs to one goroutine. Two batches may be on their way at a time; the
+// server then has something to do while the answers to the first are read and the next one is judged:
 //
-//	--> INSERT transfers, INSERT keys, COMMIT, sync, BEGIN, lock accounts, look up keys, sync
-//	<-- committed: the first batch is answered here       <-- locked: the next one can be judged
+//	--> INSERT transfers, INSERT keys, sync       a batch that was foreseen
+//	--> BEGIN, lock accounts, look up keys, sync; INSERT transfers, INSERT keys, COMMIT, sync       a batch that was not
 type writer struct {
-	config   *pgx.ConnConfig
-	conn     *pgx.Conn                               // nil until needed and after a failure
-	prepared map[string]*pgconn.StatementDescription // by SQL
-	pipeline *pgconn.Pipeline                        // nil between flushes
+	config    *pgx.ConnConfig
+	conn      *pgx.Conn                               // nil until needed and after a failure
+	prepared  map[string]*pgconn.StatementDescription // by SQL
+	pipeline  *pgconn.Pipeline                        // as long as conn
+	foresight *foresight
 }
 
 // newWriter prepares a connection apart from the pool. Its planner settings keep a plan that was made while the tables
@@ -30,6 +30,7 @@ func newWriter(pool *pgxpool.Pool) *writer {
 	config := pool.Config().ConnConfig.Copy()
 	for setting, value := range map[string]string{
 		"application_name":                    "bankapi-ledger",
+		"default_transaction_isolation":       "read committed",
 		"enable_seqscan":                      "off",
 		"enable_bitmapscan":                   "off",
 		"enable_hashjoin":                     "off",
@@ -40,7 +41,7 @@ func newWriter(pool *pgxpool.Pool) *writer {
 	} {
 		config.RuntimeParams[setting] = value
 	}
-	return &writer{config: config}
+	return &writer{config: config, foresight: newForesight(accountsRemembered)}
 }
 
 const (
@@ -88,7 +89,6 @@ func (w *writer) begin(ctx context.Context, orders []*Order) (*book, error) {
 	if err := w.connect(ctx); err != nil {
 		return nil, err
 	}
-	w.pipeline = w.conn.PgConn().StartPipeline(ctx)
 	b := newBook(orders)
 	if err := w.flush(w.sendLocks(b, orders)); err != nil {
 		return nil, w.broken("lock accounts", err)
@@ -96,66 +96,45 @@ func (w *writer) begin(ctx context.Context, orders []*Order) (*book, error) {
 	return b, w.locked(b)
 }
 
-// commit writes what the verdicts say and returns when that is committed. After an error the transaction is gone, or, if
-// the connection broke, on its way to be; whether it committed is then unknown.
-//
-// If next is given, the same flush locks its accounts: wait for them with locked.
-func (w *writer) commit(ctx context.Context, now time.Time, orders []*Order, verdicts []verdict, next []*Order) (*book, error) {
-	w.pipeline = w.conn.PgConn().StartPipeline(ctx)
-	sent, err := w.sendWrites(now, orders, verdicts)
-	var b *book
-	if len(next) > 0 && err == nil {
-		b = newBook(next)
-		err = w.sendLocks(b, next)
-	}
-	if err := w.flush(err); err != nil {
-		return nil, w.broken("commit transfers", err)
-	}
-	if err := w.committed(sent); err != nil {
-		return nil, w.broken("commit transfers", err)
-	}
-	if b != nil {
-		return b, nil
-	}
-	return nil, w.idle()
-}
-
 // locked reads what was locked. After an error the transaction is gone.
 func (w *writer) locked(b *book) error {
 	err := w.read(func(rows pgx.Rows) error { return rows.Err() }, b.readAccounts, b.readAnswers)
-	if err == nil {
-		err = w.idle()
-	}
 	if err != nil {
 		return w.broken("lock accounts", err)
 	}
 	return nil
 }
 
-// sendWrites sends the end of a batch and says of how many statements it consists. Where nothing is to be written the
-// locks are let go.
-func (w *writer) sendWrites(now time.Time, orders []*Order, verdicts []verdict) (sent []string, err error) {
+// write sends what the verdicts say, and returns by which statements. Where a transaction has locked the accounts it is ended, and
+// if nothing is to be written rolled back; else the sync is the end of one that the server began by itself.
+func (w *writer) write(b *book, orders []*Order, verdicts []verdict, locked bool) (sent []string, err error) {
 	send := func(sql string, args ...any) {
 		if err == nil {
 			sent, err = append(sent, sql), w.send(sql, args...)
 		}
 	}
 	if args := postings(verdicts); args != nil {
-		send(insertTransfers, append(args, now)...)
+		send(insertTransfers, append(args, b.now)...)
 	}
 	if args := answers(orders, verdicts); args != nil {
-		send(insertAnswers, append(args, now)...)
+		send(insertAnswers, append(args, b.now)...)
 	}
-	if len(sent) == 0 {
+	switch {
+	case locked && len(sent) == 0:
 		send(rollbackBatch)
-	} else {
+	case locked:
 		send(commitBatch)
 	}
 	w.pipeline.SendPipelineSync()
-	return sent, err
+	if err := w.flush(err); err != nil {
+		return nil, w.broken("write transfers", err)
+	}
+	w.foresight.remember(b)
+	return sent, nil
 }
 
-// committed reads the answers to sendWrites.
+// committed returns when what write sent is committed. After an error it is not, and nor is anything that was remembered since; or, if
+// the connection broke, that is unknown.
 func (w *writer) committed(sent []string) error {
 	readers := make([]func(pgx.Rows) error, len(sent))
 	var tag string
@@ -169,7 +148,7 @@ func (w *writer) committed(sent []string) error {
 	if err := w.read(readers...); err != nil {
 		return err
 	}
-	if want := sent[len(sent)-1]; tag != want {
+	if want := sent[len(sent)-1]; tag != want && (want == commitBatch || want == rollbackBatch) {
 		return fmt.Errorf("the transaction ended with %s, want %s", tag, want)
 	}
 	return nil
