@@ -2,29 +2,41 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
-	"strings"
+	"slices"
+	"sync"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth is how deep objects and arrays may nest. No request of this API nests at all; the rest is for a clear answer.
+// maxDepth is how deep objects and arrays may nest within the body's object. No request of this API nests at all; the
+// rest is for a clear answer.
 const maxDepth = 16
 
-// object is the body of a request: one JSON object, its members as they were written.
-type object map[string]json.RawMessage
+// object is the body of a request: the members of one JSON object, each as it was written.
+type object []member
+
+type member struct {
+	name []byte
+	raw  jsontext.Value
+}
+
+// index is where the object has a member, -1 if it has not.
+func (o object) index(name string) int {
+	return slices.IndexFunc(o, func(m member) bool { return string(m.name) == name })
+}
 
 // readObject reads a body that must be exactly one JSON object: announced as JSON, well-formed, UTF-8, without duplicate
 // names at any depth, without unpaired surrogates or U+0000 in any string, and with nothing after it.
 func readObject(r *http.Request) (object, error) {
-	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
+	if !announcesJSON(r.Header.Get("Content-Type")) {
 		return nil, errNotJSON
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := readBody(r)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, errBodyTooLarge
 	}
@@ -34,179 +46,161 @@ func readObject(r *http.Request) (object, error) {
 	return parseObject(body)
 }
 
+func announcesJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	return err == nil && mediaType == "application/json"
+}
+
+// readBody takes the room that the client announced. The server ends a body at its Content-Length.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.ContentLength <= 0 || r.ContentLength > maxBody {
+		return io.ReadAll(r.Body)
+	}
+	body := make([]byte, r.ContentLength)
+	_, err := io.ReadFull(r.Body, body)
+	return body, err
+}
+
 func parseObject(body []byte) (object, error) {
-	switch {
-	case len(bytes.Trim(body, " \t\r\n")) == 0:
-		return nil, malformed("", "The body is empty.")
-	case !utf8.Valid(body):
+	if !utf8.Valid(body) {
 		return nil, malformed("", "The body is not UTF-8.")
 	}
-	w := walker{dec: json.NewDecoder(bytes.NewReader(body)), body: body}
-	w.dec.UseNumber()
+	w, ok := walkers.Get().(*walker)
+	if !ok {
+		w = new(walker)
+	}
+	defer walkers.Put(w)
+	w.body, w.source = body, *bytes.NewBuffer(body)
+	w.dec.Reset(&w.source, anySurrogate)
 	members, err := w.document()
-	if _, ours := errors.AsType[*Problem](err); err != nil && !ours {
-		return nil, w.fault(syntaxFault(err))
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return nil, w.syntaxFault(syntax)
 	}
 	return members, err
 }
 
-// walker reads a document token by token. encoding/json judges the syntax; the walker refuses what it would let pass.
+// walker reads a document token by token. jsontext judges the syntax; the walker refuses what it would let pass.
 type walker struct {
-	dec  *json.Decoder
-	body []byte
-	path []string // where in the document the walker stands
+	dec    jsontext.Decoder
+	source bytes.Buffer // what dec reads
+	body   []byte
 }
 
+// walkers keeps decoders with the room they have made. The zero pool is ready.
+var walkers sync.Pool
+
+// anySurrogate leaves unpaired surrogates to unquote, so that the walker can name the member.
+var anySurrogate = jsontext.AllowInvalidUTF8(true)
+
 func (w *walker) document() (object, error) {
-	open, err := w.dec.Token()
-	if err != nil {
+	open, err := w.dec.ReadToken()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, malformed("", "The body is empty.")
+	case err != nil:
+		return nil, err
+	case open.Kind() != '{':
+		return nil, malformed("", "The body must be a JSON object.")
+	}
+	members := make(object, 0, 8)
+	for w.dec.PeekKind() != '}' {
+		name, err := w.value()
+		if err != nil {
+			return nil, err
+		}
+		raw, err := w.value()
+		if err != nil {
+			return nil, err
+		}
+		text, _ := unquote(name)
+		members = append(members, member{name: text, raw: raw})
+	}
+	if _, err := w.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	if open != json.Delim('{') {
-		return nil, w.fault("The body must be a JSON object.")
-	}
-	members := object{}
-	if err := w.object(func(name string, raw []byte) { members[name] = raw }); err != nil {
-		return nil, err
-	}
-	w.path = nil
-	if _, err := w.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, w.fault("There is something after the JSON object.")
+	if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, malformed("", "There is something after the JSON object.")
 	}
 	return members, nil
 }
 
-// object reads the members after a '{' up to and including the '}'.
-func (w *walker) object(member func(name string, raw []byte)) error {
-	seen := map[string]bool{}
-	depth := len(w.path)
-	for w.dec.More() {
-		before := w.dec.InputOffset()
-		token, err := w.dec.Token()
-		if err != nil {
-			return err
-		}
-		name, _ := token.(string) // a name that is no string is a syntax error, reported above
-		w.path = append(w.path[:depth], name)
-		if err := w.checkString(name, before); err != nil {
-			return err
-		}
-		if seen[name] {
-			return w.fault("The member is there twice.")
-		}
-		seen[name] = true
-		raw, err := w.value()
-		if err != nil {
-			return err
-		}
-		member(name, raw)
+// value reads one value, or the name of a member, and returns its text.
+func (w *walker) value() (jsontext.Value, error) {
+	kind := w.dec.PeekKind()
+	if kind == '{' || kind == '[' {
+		return w.nested()
 	}
-	_, err := w.dec.Token()
-	if err == nil {
-		w.path = w.path[:depth]
-	}
-	return err
-}
-
-// array reads the elements after a '[' up to and including the ']'.
-func (w *walker) array() error {
-	depth := len(w.path)
-	for i := 0; w.dec.More(); i++ {
-		w.path = append(w.path[:depth], strconv.Itoa(i))
-		if _, err := w.value(); err != nil {
-			return err
-		}
-	}
-	_, err := w.dec.Token()
-	if err == nil {
-		w.path = w.path[:depth]
-	}
-	return err
-}
-
-// value reads one value and returns its text.
-func (w *walker) value() ([]byte, error) {
-	if len(w.path) > maxDepth {
-		return nil, w.fault("The body is nested too deeply.")
-	}
-	before := w.dec.InputOffset()
-	token, err := w.dec.Token()
+	raw, err := w.dec.ReadValue()
 	if err != nil {
 		return nil, err
 	}
-	start := before + int64(len(separators(w.body[before:w.dec.InputOffset()])))
-	switch t := token.(type) {
-	case string:
-		err = w.checkString(t, before)
-	case json.Delim:
-		if t == '{' {
-			err = w.object(func(string, []byte) {})
-		} else {
-			err = w.array()
+	if kind == '"' {
+		if _, flaw := unquote(raw); flaw != "" {
+			return nil, w.fault(flaw)
 		}
 	}
+	end := w.dec.InputOffset()
+	return w.body[end-int64(len(raw)) : end], nil // the decoder's own slice is good until its next step only
+}
+
+// nested reads an object or an array.
+func (w *walker) nested() (jsontext.Value, error) {
+	if _, err := w.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	start := w.dec.InputOffset() - 1
+	if w.dec.StackDepth() > 1+maxDepth {
+		return nil, w.fault("The body is nested too deeply.")
+	}
+	for kind := w.dec.PeekKind(); kind != '}' && kind != ']'; kind = w.dec.PeekKind() {
+		if _, err := w.value(); err != nil {
+			return nil, err
+		}
+	}
+	_, err := w.dec.ReadToken()
 	return w.body[start:w.dec.InputOffset()], err
 }
 
-// separators is what may stand between two tokens.
-func separators(text []byte) []byte {
-	return text[:len(text)-len(bytes.TrimLeft(text, " \t\r\n,:"))]
+// unquote is what a string says. It is flawed if Go strings or PostgreSQL text cannot carry it unchanged: only an escape
+// can spell that.
+func unquote(raw []byte) (text []byte, flaw string) {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], ""
+	}
+	text, err := jsontext.AppendUnquote(nil, raw)
+	switch {
+	case err != nil:
+		return nil, "The string contains an unpaired surrogate."
+	case bytes.IndexByte(text, 0) >= 0:
+		return nil, "The string contains U+0000."
+	}
+	return text, ""
 }
 
-// checkString refuses what Go strings and PostgreSQL text cannot carry unchanged. before is where the decoder stood.
-func (w *walker) checkString(s string, before int64) error {
-	if strings.ContainsRune(s, 0) {
-		return w.fault("The string contains U+0000.")
-	}
-	// encoding/json replaces an unpaired surrogate by U+FFFD. Written in full, that character is three bytes.
-	if strings.Contains(s, "\ufffd") && hasLoneSurrogate(w.body[before:w.dec.InputOffset()]) {
-		return w.fault("The string contains an unpaired surrogate.")
-	}
-	return nil
-}
-
-// hasLoneSurrogate looks at the text of a string that encoding/json has accepted.
-func hasLoneSurrogate(text []byte) bool {
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		i++
-		if text[i] != 'u' {
-			continue
-		}
-		high, low := hex4(text[i+1:]), -1
-		if i+10 < len(text) && text[i+5] == '\\' && text[i+6] == 'u' {
-			low = hex4(text[i+7:])
-		}
-		switch {
-		case 0xd800 <= high && high < 0xdc00 && 0xdc00 <= low && low < 0xe000:
-			i += 10
-		case 0xd800 <= high && high < 0xe000:
-			return true
-		default:
-			i += 4
-		}
-	}
-	return false
-}
-
-func hex4(text []byte) int {
-	n, err := strconv.ParseUint(string(text[:4]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return int(n)
-}
-
+// fault is about what was read last.
 func (w *walker) fault(detail string) error {
-	return malformed(pointer(w.path...), detail)
+	return faultAt(w.dec.StackPointer(), detail)
 }
 
-// syntaxFault says what encoding/json found, without its package's name.
-func syntaxFault(err error) string {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "The JSON ends too early."
+// syntaxFault says what jsontext found, without its package's name. What it finds after a member it places at the object
+// around; the member is nearer.
+func (w *walker) syntaxFault(err *jsontext.SyntacticError) error {
+	at := err.JSONPointer
+	if last := w.dec.StackPointer(); last.Parent() == at {
+		at = last
 	}
-	return "The JSON is malformed: " + strings.TrimPrefix(err.Error(), "json: ") + "."
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return faultAt(at, "The member is there twice.")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return faultAt(at, "The JSON ends too early.")
+	}
+	return faultAt(at, "The JSON is malformed: "+err.Err.Error()+".")
+}
+
+func faultAt(at jsontext.Pointer, detail string) error {
+	return malformed(pointer(slices.Collect(at.Tokens())...), detail)
 }

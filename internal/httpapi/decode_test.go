@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
@@ -33,6 +34,12 @@ func TestBodyIsExactlyOneObject(t *testing.T) {
 		{`{"a":1,}`, "#/a", "malformed"},
 		{`{"a":007}`, "#/a", "malformed"},
 		{`{"a":+1}`, "#/a", "malformed"},
+		{`{"a":[1 2]}`, "#/a/0", "malformed"},
+		{`{"a":[1,x]}`, "#/a/1", "malformed"},
+		{`{"a":{"b":}}`, "#/a/b", "malformed"},
+		{`{"a":1]`, "#/a", "malformed"},
+		{`{1:1}`, "", "malformed"},
+		{"\ufeff{}", "", "malformed"},
 		{`{"a":1}{}`, "", "something after"},
 		{`{"a":1} x`, "", "something after"},
 		{`{"a":1,"b":2,"a":3}`, "#/a", "twice"},
@@ -46,6 +53,7 @@ func TestBodyIsExactlyOneObject(t *testing.T) {
 		{`{"a":"\udc00\ud800"}`, "#/a", "unpaired surrogate"},
 		{`{"a":"\ud800\ud800\udc00"}`, "#/a", "unpaired surrogate"},
 		{`{"\ud800":1}`, "#/%EF%BF%BD", "unpaired surrogate"},
+		{`{"a":{"x\ud800":1}}`, "#/a/x%EF%BF%BD", "unpaired surrogate"},
 		{`{"a":` + strings.Repeat("[", 5000), "#/a" + strings.Repeat("/0", maxDepth), "too deeply"},
 	} {
 		_, err := parseObject([]byte(test.body))
@@ -60,7 +68,8 @@ func TestAcceptsWhatJSONAllows(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
 		"{}", " \t\r\n{ \"a\" : [ 1 , { \"b\" : null } , \"\" ] }\n", `{"a":"\ud83d\ude00\ufffd\\ud800"}`, "{\"a\":\"\ufffd\"}", `{"":0}`,
-		`{"a":{"x":1},"b":{"x":1}}`,
+		`{"a":{"x":1},"b":{"x":1}}`, `{"a":"\\u0000"}`, `{"a":1E700}`,
+		`{"a":` + strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth) + `}`,
 	} {
 		got, err := parseObject([]byte(body))
 		if err != nil {
@@ -74,17 +83,36 @@ func TestAcceptsWhatJSONAllows(t *testing.T) {
 // checkSameMeaning fails unless the members say what encoding/json reads in the body.
 func checkSameMeaning(t *testing.T, body []byte, got object) {
 	t.Helper()
-	encoded, err := json.Marshal(got)
+	encoded := encoding(t, got)
+	meant, err := meaning(body)
 	if err != nil {
-		t.Fatalf("%q: re-encode %v: %v", body, got, err)
-	}
-	var meant, means any
-	if err := json.Unmarshal(body, &meant); err != nil {
 		t.Fatalf("accepted %q, which encoding/json refuses: %v", body, err)
 	}
-	if err := json.Unmarshal(encoded, &means); err != nil || !reflect.DeepEqual(meant, means) {
+	if means, err := meaning(encoded); err != nil || !reflect.DeepEqual(meant, means) {
 		t.Fatalf("%q re-encodes to %q (%v)", body, encoded, err)
 	}
+}
+
+// meaning keeps numbers as they are written: JSON has some that no float64 holds.
+func meaning(text []byte) (value any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	err = dec.Decode(&value)
+	return value, err
+}
+
+// encoding writes the object with its names spelled anew.
+func encoding(t *testing.T, o object) []byte {
+	t.Helper()
+	members := map[string]json.RawMessage{}
+	for _, m := range o {
+		members[string(m.name)] = json.RawMessage(m.raw)
+	}
+	encoded, err := json.Marshal(members)
+	if err != nil {
+		t.Fatalf("re-encode %v: %v", members, err)
+	}
+	return encoded
 }
 
 func TestContentTypeMustBeJSON(t *testing.T) {
@@ -100,20 +128,39 @@ func TestContentTypeMustBeJSON(t *testing.T) {
 	}
 }
 
+func TestBodyIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		announced int64
+		detail    string
+	}{{8, ""}, {-1, ""}, {maxBody + 1, ""}, {9, "could not be read to its end"}} {
+		r := httptest.NewRequest("POST", "/", strings.NewReader(`{"a":12}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.ContentLength = test.announced
+		got, err := readObject(r)
+		if test.detail == "" && (err != nil || len(got) != 1 || string(got[0].raw) != "12") {
+			t.Errorf("announced %d: got %v, %v", test.announced, got, err)
+		}
+		if test.detail != "" && !strings.Contains(faultsOf(t, err)[0].Detail, test.detail) {
+			t.Errorf("announced %d: got %v, want %q", test.announced, err, test.detail)
+		}
+	}
+}
+
 func TestAmountsAreWholeNumbersAsWritten(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
 		"0", "-1", "-0", "1.5", "1.0", "1e2", "1E0", `"100"`, `""`, "null", "true", "[]", "{}",
 		"1000000000001", "9223372036854775808", "1" + strings.Repeat("0", 30),
 	} {
-		f := fields{members: object{"amount": json.RawMessage(bad)}}
+		f := fields{members: object{{[]byte("amount"), []byte(bad)}}}
 		f.amount("amount")
 		if got := faultsOf(t, f.err()); len(got) != 1 || got[0].Pointer != "#/amount" {
 			t.Errorf("amount %s: got faults %+v, want one at #/amount", bad, got)
 		}
 	}
 	for text, want := range map[string]int64{"1": 1, "12550": 12550, "1000000000000": 1_000_000_000_000} {
-		f := fields{members: object{"amount": json.RawMessage(text)}}
+		f := fields{members: object{{[]byte("amount"), []byte(text)}}}
 		if got := f.amount("amount"); got != want || f.err() != nil {
 			t.Errorf("amount %s: got %d, %v", text, got, f.err())
 		}
@@ -151,7 +198,7 @@ func TestTextKeepsItsDirection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := fields{members: object{"name": raw, "memo": raw}}
+		f := fields{members: object{{[]byte("name"), raw}, {[]byte("memo"), raw}}}
 		f.text("name", 64)
 		f.optionalText("memo", 64)
 		return len(f.faults)
@@ -184,12 +231,25 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		checkSameMeaning(t, body, got)
-		again, err := json.Marshal(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := encoding(t, got)
 		if _, err := parseObject(again); err != nil {
 			t.Errorf("%q is accepted and its own encoding %q is not: %v", body, again, err)
 		}
 	})
+}
+
+// BenchmarkReadOrder is the reading of a transfer's body, without the network.
+func BenchmarkReadOrder(b *testing.B) {
+	body := `{"from_account":"acct_06h2jnfojpqrhck6k0nor8pn5s","to_account":"acct_06h2jnfojpqrhck6k0nor8pn6s",` +
+		`"amount":12550,"currency":"NGN","memo":"Rent for December"}`
+	text := strings.NewReader(body)
+	r := httptest.NewRequest("POST", "/transfers", text)
+	r.Header.Set("Content-Type", "application/json")
+	b.ReportAllocs()
+	for b.Loop() {
+		text.Reset(body)
+		if _, err := readOrder(r); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -101,7 +101,7 @@ func readQuestion(r *http.Request) (question, error) {
 			body.fault("email", "Must be an e-mail address.")
 		}
 	}
-	if _, q.hasAccount = body.members["account"]; q.hasAccount {
+	if q.hasAccount = body.members.index("account") >= 0; q.hasAccount {
 		q.account = body.accountID("account")
 	}
 	return q, body.err()

@@ -1,16 +1,16 @@
 package httpapi
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
-	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // fields takes the members of a body one by one and collects every fault, so that a client learns all of them at once.
@@ -30,16 +30,22 @@ func (f *fields) fault(name, detail string) {
 }
 
 // take removes a member, so that what is left at the end is unknown.
-func (f *fields) take(name string) (json.RawMessage, bool) {
-	raw, ok := f.members[name]
-	delete(f.members, name)
-	return raw, ok
+func (f *fields) take(name string) (jsontext.Value, bool) {
+	i := f.members.index(name)
+	if i < 0 {
+		return nil, false
+	}
+	raw, last := f.members[i].raw, len(f.members)-1
+	f.members[i] = f.members[last]
+	f.members = f.members[:last]
+	return raw, true
 }
 
 // err is every fault of the body: those found so far, then the members nobody asked for.
 func (f *fields) err() error {
-	for _, name := range slices.Sorted(maps.Keys(f.members)) {
-		f.fault(name, "There is no such member.")
+	slices.SortFunc(f.members, func(a, b member) int { return bytes.Compare(a.name, b.name) })
+	for _, m := range f.members {
+		f.fault(string(m.name), "There is no such member.")
 	}
 	if len(f.faults) == 0 {
 		return nil
@@ -52,11 +58,11 @@ const maxFaults = 32
 
 // required reports whether a member is there, and notes the fault if it is not.
 func (f *fields) required(name string) bool {
-	_, ok := f.members[name]
-	if !ok {
+	there := f.members.index(name) >= 0
+	if !there {
 		f.fault(name, "The member is missing.")
 	}
-	return ok
+	return there
 }
 
 // text takes a required string of 1 to most characters, without control characters.
@@ -94,10 +100,12 @@ func (f *fields) any(name string, most int) (s string, ok bool) {
 	if !there {
 		return "", true
 	}
-	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+	if raw.Kind() != '"' {
 		f.fault(name, "Must be a string.")
 		return "", false
 	}
+	text, _ := unquote(raw)
+	s = string(text)
 	if utf8.RuneCountInString(s) > most {
 		f.fault(name, fmt.Sprintf("Must have at most %d characters.", most))
 		return "", false
@@ -120,8 +128,6 @@ func isControl(r rune) bool {
 // maxAmount is the largest amount of one transfer in minor units.
 const maxAmount = 1_000_000_000_000
 
-var wholeNumber = regexp.MustCompile(`^[1-9][0-9]{0,12}$`)
-
 // amount takes minor units: a JSON number written as a whole number from 1 to 10^12, without sign, point or exponent.
 // Nothing is rounded.
 func (f *fields) amount(name string) int64 {
@@ -129,21 +135,23 @@ func (f *fields) amount(name string) int64 {
 		return 0
 	}
 	raw, _ := f.take(name)
-	n, err := strconv.ParseInt(string(raw), 10, 64)
-	if !wholeNumber.Match(raw) || err != nil || n > maxAmount {
+	n, err := strconv.ParseInt(string(raw), 10, 64) // of JSON it takes whole numbers only
+	if err != nil || n < 1 || n > maxAmount {
 		f.fault(name, fmt.Sprintf("Must be a whole number of minor units from 1 to %d, written as digits only.", int64(maxAmount)))
 		return 0
 	}
 	return n
 }
 
-var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
-
 // currency takes a code of three capital letters. Whether the bank has it is not judged here.
 func (f *fields) currency(name string) string {
 	s := f.text(name, 64)
-	if s != "" && !currencyCode.MatchString(s) {
+	if s != "" && !isCurrencyCode(s) {
 		f.fault(name, "Must be a currency code of three capital letters, such as NGN.")
 	}
 	return s
+}
+
+func isCurrencyCode(s string) bool {
+	return len(s) == 3 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }

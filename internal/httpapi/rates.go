@@ -18,7 +18,7 @@ func (a *api) getRates(w http.ResponseWriter, r *http.Request) error {
 	if query := r.URL.Query(); query.Has("base") {
 		base = query.Get("base")
 	}
-	if !currencyCode.MatchString(base) {
+	if !isCurrencyCode(base) {
 		return invalid(Fault{Parameter: "base", Detail: "Must be a currency code of three capital letters, such as NGN."})
 	}
 	table, err := a.Rates.Latest(r.Context(), base)
