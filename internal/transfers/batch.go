@@ -142,10 +142,7 @@ func (s *Service) follow(w *writer, next *turn) error {
 		return err
 	}
 	next.locked, next.book = true, newBook(next.orders)
-	if err := w.flush(w.sendLocks(next.book, next.orders)); err != nil {
-		return w.broken("lock accounts", err)
-	}
-	return nil
+	return w.lock(next.book, next.orders)
 }
 
 // foresee judges a turn by what is remembered of its accounts and sends its writes, if that is possible.

@@ -3,8 +3,10 @@ package transfers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"example.com/bankapi/internal/postgres"
 	"example.com/bankapi/internal/postgres/embedded"
@@ -215,17 +218,35 @@ func (c *contender) write(b *testing.B) {
 		answer := Receipt{Transfer: t.ID, Response: Response{Status: 201, Body: make([]byte, 256)}}
 		verdicts[i] = verdict{posting: &moved, keep: true, receipt: answer}
 	}
-	now := time.Now().UTC()
-	var batch pgx.Batch
-	batch.Queue("BEGIN")
-	batch.Queue(lockAccounts, c.ids(touched))
-	batch.Queue(insertTransfers, append(postings(verdicts), now)...)
-	if c.byHand {
-		batch.Queue(moveBalances, c.balances(touched)...)
+	now := timestamp(time.Now())
+	c.flush(b, func(send func(sql string, args ...[]byte)) {
+		send("BEGIN")
+		send(lockAccounts, uuids(c.ids(touched), func(id AccountID) AccountID { return id }))
+		send(insertTransfers, append(postings(verdicts), now)...)
+		if c.byHand {
+			send(moveBalances, c.balances(touched)...)
+		}
+		send(insertAnswers, append(answers(orders, verdicts), now)...)
+		send("COMMIT")
+	})
+}
+
+// flush sends prepared statements at once, as the writer does.
+func (c *contender) flush(b *testing.B, f func(send func(sql string, args ...[]byte))) {
+	var prepared []*pgconn.StatementDescription
+	var values [][][]byte
+	f(func(sql string, args ...[]byte) {
+		statement, err := c.conn.Prepare(b.Context(), sql, sql) // once
+		if err != nil {
+			b.Fatalf("%s: %v", c.name, err)
+		}
+		prepared, values = append(prepared, statement), append(values, args)
+	})
+	pipeline := c.conn.PgConn().StartPipeline(b.Context())
+	for i, statement := range prepared {
+		pipeline.SendQueryStatement(statement, values[i], binaryFormat, binaryFormat)
 	}
-	batch.Queue(insertAnswers, append(answers(orders, verdicts), now)...)
-	batch.Queue("COMMIT")
-	if err := c.conn.SendBatch(b.Context(), &batch).Close(); err != nil {
+	if err := errors.Join(pipeline.Sync(), pipeline.Close()); err != nil {
 		b.Fatalf("%s: %v", c.name, err)
 	}
 }
@@ -243,16 +264,14 @@ func (c *contender) ids(touched map[int64]bool) (ids []AccountID) {
 	return ids
 }
 
-func (c *contender) balances(touched map[int64]bool) []any {
-	var balances, sequences []int64
-	var ids []AccountID
-	var last []TransferID
-	for i := range touched {
-		a := c.state[i]
-		ids, last = append(ids, c.account(i)), append(last, a.lastTransfer)
-		balances, sequences = append(balances, int64(a.balance)), append(sequences, a.sequence)
+func (c *contender) balances(touched map[int64]bool) [][]byte {
+	accounts := slices.Collect(maps.Keys(touched))
+	return [][]byte{
+		uuids(accounts, c.account),
+		bigints(accounts, func(i int64) Amount { return c.state[i].balance }),
+		bigints(accounts, func(i int64) int64 { return c.state[i].sequence }),
+		uuids(accounts, func(i int64) TransferID { return c.state[i].lastTransfer }),
 	}
-	return []any{ids, balances, sequences, last}
 }
 
 // report prints medians, and medians of the ratios to the schema as it is in the same round.

@@ -117,7 +117,8 @@ func insertBatch(t *testing.T, conn *pgx.Conn, batch []posting) string {
 	for i := range batch {
 		verdicts[i].posting = &batch[i]
 	}
-	_, err := conn.Exec(t.Context(), insertTransfers, append(postings(verdicts), time.Now())...)
+	args := append(postings(verdicts), timestamp(time.Now()))
+	err := conn.PgConn().ExecParams(t.Context(), insertTransfers, args, nil, binaryFormat, nil).Read().Err
 	refusal, ok := errors.AsType[*pgconn.PgError](err)
 	if err != nil && !ok {
 		t.Fatal(err)

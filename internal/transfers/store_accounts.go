@@ -153,6 +153,6 @@ SELECT id, balance, sequence, last_transfer FROM accounts WHERE currency = $1 AN
 	b := &book{newID: newTransferID}
 	t.ID = b.nextID(&system, opened)
 	moved := move(&system, opened, t)
-	_, err = tx.Exec(ctx, insertTransfers, append(postings([]verdict{{posting: &moved}}), a.CreatedAt)...)
-	return err
+	args := append(postings([]verdict{{posting: &moved}}), timestamp(a.CreatedAt))
+	return tx.Conn().PgConn().ExecParams(ctx, insertTransfers, args, nil, binaryFormat, nil).Read().Err
 }

@@ -18,23 +18,12 @@ import (
 // goodbye bounds the clean-up of a connection that may be broken.
 const goodbye = time.Second
 
-// send puts a statement in the flush.
-func (w *writer) send(sql string, args ...any) error {
-	var query pgx.ExtendedQueryBuilder // the pipeline keeps a part of it until the rows are read
-	statement := w.prepared[sql]
-	if err := query.Build(w.conn.TypeMap(), statement, args); err != nil {
-		return err
-	}
-	w.pipeline.SendQueryStatement(statement, query.ParamValues, query.ParamFormats, query.ResultFormats)
-	return nil
-}
+// binaryFormat is that of every parameter and of every column that is read.
+var binaryFormat = []int16{pgx.BinaryFormatCode}
 
-// flush sends, unless something could not be put in.
-func (w *writer) flush(err error) error {
-	if err != nil {
-		return err
-	}
-	return w.pipeline.Flush()
+// send puts a statement in the flush.
+func (w *writer) send(sql string, args ...[]byte) {
+	w.pipeline.SendQueryStatement(w.prepared[sql], args, binaryFormat, binaryFormat)
 }
 
 // read reads one result for each reader, up to the sync. After an error of the server's it has read up to there too.

@@ -35,8 +35,8 @@ func (b *book) readAnswers(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// postings turns the rows of transfers into columns.
-func postings(verdicts []verdict) []any {
+// postings are the columns of transfers to be inserted, or nil.
+func postings(verdicts []verdict) [][]byte {
 	rows := make([]*posting, 0, len(verdicts))
 	for _, v := range verdicts {
 		if v.posting != nil {
@@ -46,17 +46,17 @@ func postings(verdicts []verdict) []any {
 	if len(rows) == 0 {
 		return nil
 	}
-	return []any{
-		columnOf(rows, func(p *posting) pgtype.UUID { return uuid(p.ID) }),
-		columnOf(rows, func(p *posting) pgtype.UUID { return uuid(p.From) }),
-		columnOf(rows, func(p *posting) pgtype.UUID { return uuid(p.To) }),
-		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.Amount) }),
-		columnOf(rows, func(p *posting) pgtype.Text { return text(p.Currency) }),
-		columnOf(rows, func(p *posting) pgtype.Text { return text(p.Memo) }),
-		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.fromSequence) }),
-		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.fromBalance) }),
-		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.toSequence) }),
-		columnOf(rows, func(p *posting) pgtype.Int8 { return int8(p.toBalance) }),
+	return [][]byte{
+		uuids(rows, func(p *posting) TransferID { return p.ID }),
+		uuids(rows, func(p *posting) AccountID { return p.From }),
+		uuids(rows, func(p *posting) AccountID { return p.To }),
+		bigints(rows, func(p *posting) Amount { return p.Amount }),
+		texts(rows, func(p *posting) string { return p.Currency }),
+		texts(rows, func(p *posting) string { return p.Memo }),
+		bigints(rows, func(p *posting) int64 { return p.fromSequence }),
+		bigints(rows, func(p *posting) Amount { return p.fromBalance }),
+		bigints(rows, func(p *posting) int64 { return p.toSequence }),
+		bigints(rows, func(p *posting) Amount { return p.toBalance }),
 	}
 }
 
@@ -66,8 +66,8 @@ type keptAnswer struct {
 	*Receipt
 }
 
-// answers turns the rows of idempotency_keys into columns.
-func answers(orders []*Order, verdicts []verdict) []any {
+// answers are the columns of idempotency_keys to be inserted, or nil.
+func answers(orders []*Order, verdicts []verdict) [][]byte {
 	rows := make([]keptAnswer, 0, len(verdicts))
 	for i := range verdicts {
 		if v := &verdicts[i]; v.keep {
@@ -77,49 +77,18 @@ func answers(orders []*Order, verdicts []verdict) []any {
 	if len(rows) == 0 {
 		return nil
 	}
-	return []any{
-		columnOf(rows, func(k keptAnswer) pgtype.UUID { return uuid(k.Owner) }),
-		columnOf(rows, func(k keptAnswer) pgtype.Text { return text(k.Scope) }),
-		columnOf(rows, func(k keptAnswer) pgtype.Text { return text(k.Key) }),
-		columnOf(rows, func(k keptAnswer) octets { return k.Fingerprint }),
-		columnOf(rows, func(k keptAnswer) pgtype.Int2 { return pgtype.Int2{Int16: int16(k.Status), Valid: true} }),
-		columnOf(rows, func(k keptAnswer) octets { return k.Body }),
-		columnOf(rows, func(k keptAnswer) pgtype.UUID {
-			return pgtype.UUID{Bytes: k.Transfer, Valid: k.Transfer != TransferID{}}
+	return [][]byte{
+		uuids(rows, func(k keptAnswer) OwnerID { return k.Owner }),
+		texts(rows, func(k keptAnswer) string { return k.Scope }),
+		texts(rows, func(k keptAnswer) string { return k.Key }),
+		byteas(rows, func(k keptAnswer) []byte { return k.Fingerprint }),
+		smallints(rows, func(k keptAnswer) int16 { return int16(k.Status) }),
+		byteas(rows, func(k keptAnswer) []byte { return k.Body }),
+		array(pgtype.UUIDOID, 16, rows, func(dst []byte, k keptAnswer) []byte {
+			if k.Transfer == (TransferID{}) {
+				return nil
+			}
+			return append(dst, k.Transfer[:]...)
 		}),
 	}
 }
-
-// column is an array for PostgreSQL whose elements are encoded where they are: neither copied to the heap one by one nor
-// looked at by reflection.
-type column[T any] []T
-
-var _ pgtype.ArrayGetter = column[pgtype.UUID](nil)
-
-func columnOf[Row, T any](rows []Row, cell func(Row) T) column[T] {
-	c := make(column[T], len(rows))
-	for i, row := range rows {
-		c[i] = cell(row)
-	}
-	return c
-}
-
-func (c column[T]) Dimensions() []pgtype.ArrayDimension {
-	return []pgtype.ArrayDimension{{Length: int32(len(c)), LowerBound: 1}} //nolint:gosec // a batch is small
-}
-func (c column[T]) Index(i int) any { return &c[i] }
-func (c column[T]) IndexType() any  { return new(T) }
-
-// octets are a value of bytea; nil is an empty one.
-type octets []byte
-
-func (o octets) BytesValue() ([]byte, error) {
-	if o == nil {
-		return []byte{}, nil
-	}
-	return o, nil
-}
-
-func uuid[ID ~[16]byte](value ID) pgtype.UUID { return pgtype.UUID{Bytes: value, Valid: true} }
-func text(value string) pgtype.Text           { return pgtype.Text{String: value, Valid: true} }
-func int8[N ~int64](value N) pgtype.Int8      { return pgtype.Int8{Int64: int64(value), Valid: true} }

@@ -90,8 +90,8 @@ func (w *writer) begin(ctx context.Context, orders []*Order) (*book, error) {
 		return nil, err
 	}
 	b := newBook(orders)
-	if err := w.flush(w.sendLocks(b, orders)); err != nil {
-		return nil, w.broken("lock accounts", err)
+	if err := w.lock(b, orders); err != nil {
+		return nil, err
 	}
 	return b, w.locked(b)
 }
@@ -108,16 +108,16 @@ func (w *writer) locked(b *book) error {
 // write sends what the verdicts say, and returns by which statements. Where a transaction has locked the accounts it is ended, and
 // if nothing is to be written rolled back; else the sync is the end of one that the server began by itself.
 func (w *writer) write(b *book, orders []*Order, verdicts []verdict, locked bool) (sent []string, err error) {
-	send := func(sql string, args ...any) {
-		if err == nil {
-			sent, err = append(sent, sql), w.send(sql, args...)
-		}
+	send := func(sql string, args ...[]byte) {
+		sent = append(sent, sql)
+		w.send(sql, args...)
 	}
+	now := timestamp(b.now)
 	if args := postings(verdicts); args != nil {
-		send(insertTransfers, append(args, b.now)...)
+		send(insertTransfers, append(args, now)...)
 	}
 	if args := answers(orders, verdicts); args != nil {
-		send(insertAnswers, append(args, b.now)...)
+		send(insertAnswers, append(args, now)...)
 	}
 	switch {
 	case locked && len(sent) == 0:
@@ -126,7 +126,7 @@ func (w *writer) write(b *book, orders []*Order, verdicts []verdict, locked bool
 		send(commitBatch)
 	}
 	w.pipeline.SendPipelineSync()
-	if err := w.flush(err); err != nil {
+	if err := w.pipeline.Flush(); err != nil {
 		return nil, w.broken("write transfers", err)
 	}
 	w.foresight.remember(b)
@@ -154,15 +154,19 @@ func (w *writer) committed(sent []string) error {
 	return nil
 }
 
-// sendLocks sends the beginning of a batch.
-func (w *writer) sendLocks(b *book, orders []*Order) error {
-	owners, scopes, keys := make([]OwnerID, len(orders)), make([]string, len(orders)), make([]string, len(orders))
-	for i, o := range orders {
-		owners[i], scopes[i], keys[i] = o.Owner, o.Scope, o.Key
-	}
-	err := errors.Join(w.send(beginBatch), w.send(lockAccounts, b.ids()), w.send(findAnswers, owners, scopes, keys))
+// lock sends the beginning of a batch.
+func (w *writer) lock(b *book, orders []*Order) error {
+	w.send(beginBatch)
+	w.send(lockAccounts, uuids(b.ids(), func(accountID AccountID) AccountID { return accountID }))
+	w.send(findAnswers,
+		uuids(orders, func(o *Order) OwnerID { return o.Owner }),
+		texts(orders, func(o *Order) string { return o.Scope }),
+		texts(orders, func(o *Order) string { return o.Key }))
 	w.pipeline.SendPipelineSync()
-	return err
+	if err := w.pipeline.Flush(); err != nil {
+		return w.broken("lock accounts", err)
+	}
+	return nil
 }
 
 // isFinal reports whether trying again is of no use: the data or the statement is at fault. Everything else passes:
