@@ -75,6 +75,8 @@ func (a *api) onlyGlobal(d ratelimit.Decision) bool {
 func (a *api) settleOrder(r *http.Request, order slot, receipt transfers.Receipt) {
 	if !receipt.Replayed {
 		order.keep()
+		order.reservation.Keep()
+		exchangeOf(r).held.reservation.Keep()
 		return
 	}
 	order.giveBack()

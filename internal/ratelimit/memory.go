@@ -156,6 +156,16 @@ func (m *Memory) Give(_ context.Context, claims []Claim) error {
 	return nil
 }
 
+// keep forgets that a claim may be given back.
+func (m *Memory) keep(c Claim) {
+	var k ask
+	m.ready(&k, &c)
+	s := m.shard(k.hash)
+	s.mu.Lock()
+	delete(s.held, m.reservation(&k, c.ID))
+	s.mu.Unlock()
+}
+
 // Reset implements Store.
 func (m *Memory) Reset(_ context.Context, claims []Claim) error {
 	for i := range claims {

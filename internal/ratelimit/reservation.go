@@ -45,6 +45,21 @@ func (r *Reservation) Settle(ctx context.Context, kept ...int64) {
 	}
 }
 
+// Keep lets everything count for good. What was counted in this process's memory need then no longer be remembered as
+// something that may be given back; other stores are not asked, theirs expires by itself.
+func (r *Reservation) Keep() {
+	if r.settled.Swap(true) {
+		return
+	}
+	for i, c := range r.claims {
+		if r.statuses[i].Local {
+			r.limiter.Local.keep(r.limiter.scaled(c))
+		} else if m, ok := r.limiter.backend(&c).Store.(*Memory); ok {
+			m.keep(c)
+		}
+	}
+}
+
 // named returns the claims with an ID each: one for all that have none.
 func named(claims []Claim) []Claim {
 	claims = slices.Clone(claims)

@@ -86,6 +86,32 @@ func TestReservationSettles(t *testing.T) {
 	}
 }
 
+// What is kept for good takes no room from what may still be given back.
+func TestReservationIsKept(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	tight := ratelimit.MemoryOptions{Now: c.Now, MaxKeys: 1} // a key's part has room for one reservation
+	apart := away(c)
+	apart.Local = ratelimit.NewMemory(tight)
+	for name, l := range map[string]*ratelimit.Limiter{
+		"in memory":        {Default: &ratelimit.Backend{Name: "memory", Store: ratelimit.NewMemory(tight)}},
+		"in a local share": apart,
+	} {
+		one := claim(sharing(t, "user", bucket(30, time.Minute, 30)), "k", 1)
+		for range 3 {
+			_, slot := l.Reserve(t.Context(), one)
+			slot.Keep()
+		}
+		before, slot := l.Reserve(t.Context(), one)
+		slot.Release(t.Context())
+		slot.Keep() // too late
+		after := l.Take(t.Context(), one)
+		if after.Statuses[0].Remaining != before.Statuses[0].Remaining {
+			t.Errorf("%s: %d are left, then %d: what was released was not given back", name, before.Statuses[0].Remaining, after.Statuses[0].Remaining)
+		}
+	}
+}
+
 // listening is a store that admits, and gives back unless its context is done.
 type listening struct{ ratelimit.Store }
 
