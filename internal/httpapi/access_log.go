@@ -19,7 +19,8 @@ func (a *api) log(next http.Handler) http.Handler {
 		x := exchangeOf(r)
 		next.ServeHTTP(w, r)
 
-		took := a.Now().Sub(start)
+		now := a.Now()
+		took := now.Sub(start)
 		route := routeOf(r)
 		a.Metrics.Request(route, r.Method, x.status, took)
 		level := slog.LevelInfo
@@ -30,7 +31,9 @@ func (a *api) log(next http.Handler) http.Handler {
 			return
 		}
 		var buf [12]slog.Attr
-		a.Log.LogAttrs(r.Context(), level, "request", x.attrs(buf[:0], r.Method, route, took)...)
+		line := slog.NewRecord(now, level, "request", 0) // LogAttrs would look for its caller on the stack
+		line.AddAttrs(x.attrs(buf[:0], r.Method, route, took)...)
+		_ = a.Log.Handler().Handle(r.Context(), line)
 	})
 }
 

@@ -7,6 +7,7 @@ package telemetry
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -24,6 +25,9 @@ type Metrics struct {
 	failures  *prometheus.CounterVec
 	batches   prometheus.Histogram
 	webhooks  webhookMetrics
+
+	answered known[requestLabels, requestSeries]
+	decided  known[decisionLabels, prometheus.Counter]
 }
 
 // New returns metrics on a registry of their own, with Go's and the process's beside them.
@@ -73,8 +77,46 @@ func (m *Metrics) Request(route, method string, status int, took time.Duration) 
 		route = other
 	}
 	method = Method(method)
-	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
-	m.durations.WithLabelValues(route, method).Observe(took.Seconds())
+	s := m.answered.get(requestLabels{route, method, status}, func(l requestLabels) requestSeries {
+		return requestSeries{m.requests.WithLabelValues(l.route, l.method, strconv.Itoa(l.status)), m.durations.WithLabelValues(l.route, l.method)}
+	})
+	s.count.Inc()
+	s.duration.Observe(took.Seconds())
+}
+
+type requestLabels struct {
+	route, method string
+	status        int
+}
+
+type requestSeries struct {
+	count    prometheus.Counter
+	duration prometheus.Observer
+}
+
+type decisionLabels struct{ policy, outcome string }
+
+// known remembers the series of labels that were met before: to find one in a vector of Prometheus' takes longer.
+type known[Labels comparable, Series any] struct {
+	mu     sync.RWMutex
+	series map[Labels]Series
+}
+
+func (k *known[Labels, Series]) get(l Labels, find func(Labels) Series) Series {
+	k.mu.RLock()
+	s, ok := k.series[l]
+	k.mu.RUnlock()
+	if ok {
+		return s
+	}
+	s = find(l)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.series == nil {
+		k.series = make(map[Labels]Series)
+	}
+	k.series[l] = s
+	return s
 }
 
 // Method is the method as it may stand in a label or a log: what is not HTTP's own is "other".
@@ -89,7 +131,9 @@ func Method(method string) string {
 // Decision counts what became of one claim on a policy: outcome is one of a few known words.
 func (m *Metrics) Decision(policy, outcome string) {
 	if m != nil {
-		m.decisions.WithLabelValues(policy, outcome).Inc()
+		m.decided.get(decisionLabels{policy, outcome}, func(l decisionLabels) prometheus.Counter {
+			return m.decisions.WithLabelValues(l.policy, l.outcome)
+		}).Inc()
 	}
 }
 
