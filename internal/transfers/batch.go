@@ -85,7 +85,7 @@ func (s *Service) settle(ctx context.Context, w *writer, t turn, next *turn) {
 // attempt runs a turn in one transaction and answers its requests. After an error nothing may be said about any order, not
 // even, if the connection broke, whether it went through; the next attempt finds that out.
 //
-// If next is given and empty, whoever waits by then is taken along: foreseen, or with a flush that locks their accounts.
+// If next is given and empty, whoever waits by then may be taken along: see follow.
 func (s *Service) attempt(ctx context.Context, w *writer, t, next *turn) (err error) {
 	if t.done {
 		s.answerAll(t)
@@ -100,7 +100,7 @@ func (s *Service) attempt(ctx context.Context, w *writer, t, next *turn) (err er
 		}
 	}
 	if next != nil && len(next.batch) == 0 {
-		if err := s.follow(w, next); err != nil {
+		if err := s.follow(w, t, next); err != nil {
 			return err
 		}
 	}
@@ -132,9 +132,15 @@ func (s *Service) begin(ctx context.Context, w *writer, t *turn) (err error) {
 	return s.write(w, t, s.judge(t))
 }
 
-// follow takes along whoever waits.
-func (s *Service) follow(w *writer, next *turn) error {
-	*next = newTurn(s.queue.follow())
+// follow has the next turn on its way while this one commits: foreseen, or with a flush that locks its accounts. A foreseen
+// one that is small had better wait and grow: it would save no round trip, and each batch has a price of its own. The locks
+// of one that follows a locked one always save one.
+func (s *Service) follow(w *writer, t, next *turn) error {
+	least := s.aheadFrom
+	if t.locked {
+		least = 1
+	}
+	*next = newTurn(s.queue.follow(least))
 	if len(next.batch) == 0 {
 		return nil
 	}

@@ -171,7 +171,7 @@ type pair struct {
 func (p *pair) start(t *testing.T, through func(*bank) *pgxpool.Pool) {
 	t.Helper()
 	p.got = make(chan transfers.Receipt, 1)
-	p.Service = start(t, through(p.bank), transfers.Options{Fault: func(point transfers.Point) {
+	p.Service = start(t, through(p.bank), transfers.Options{AheadFrom: 1, Fault: func(point transfers.Point) {
 		if point != transfers.BeforeCommit || !p.armed.CompareAndSwap(true, false) {
 			return
 		}

@@ -105,10 +105,13 @@ func (q *queue) grab(now time.Time) []*request {
 	return slices.Clone(q.running)
 }
 
-// follow takes, without waiting, the requests that come after those running.
-func (q *queue) follow() []*request {
+// follow takes, without waiting, the requests that come after those running, if there are at least so many.
+func (q *queue) follow(least int) []*request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if len(q.waiting) < least {
+		return nil
+	}
 	q.following = q.shift()
 	return slices.Clone(q.following)
 }

@@ -106,7 +106,7 @@ func TestQueueHoldsWhatWaitsAndWhatRuns(t *testing.T) {
 		t.Error("does not hold what runs, or something else")
 	}
 	q.push(keyed("next"), noon, 0)
-	if q.follow(); !q.holds(name{key: "next"}) {
+	if q.follow(1); !q.holds(name{key: "next"}) {
 		t.Error("does not hold what follows")
 	}
 	q.settled(running, noon, true)
@@ -124,7 +124,7 @@ func TestWhatFollowsABatchThatFailsWaitsAgainInFront(t *testing.T) {
 	for _, r := range []*request{first, second, third} {
 		q.push(r, noon, 0)
 	}
-	following := q.follow()
+	following := q.follow(1)
 	if got := q.wait(noon.Add(time.Second)); got != 2*time.Second {
 		t.Errorf("behind one that runs, two that follow and one that waits: %v, want 2 s", got)
 	}

@@ -18,6 +18,7 @@ type Options struct {
 	Log           *slog.Logger     // discards
 	QueueSize     int              // orders that may wait; 4096
 	BatchSize     int              // orders settled at once; 512
+	AheadFrom     int              // orders that have to wait for a batch to be sent while another is on its way; 64
 	Patience      time.Duration    // how long a batch is tried again before its orders are answered ErrOverloaded; 5 s
 	OpeningCredit Amount           // what OpenAccount moves from the system account to a new one; 0 moves nothing
 	Settled       func(orders int) // told of each batch that committed; nil tells nobody
@@ -30,6 +31,7 @@ type Service struct {
 	now           func() time.Time
 	log           *slog.Logger
 	queue         *queue
+	aheadFrom     int
 	patience      time.Duration
 	openingCredit Amount
 	settled       func(orders int)
@@ -44,6 +46,7 @@ func New(pool *pgxpool.Pool, o Options) *Service {
 		now:           o.Now,
 		log:           cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		queue:         newQueue(cmp.Or(o.QueueSize, 4096), cmp.Or(o.BatchSize, 512)),
+		aheadFrom:     cmp.Or(o.AheadFrom, 64),
 		patience:      cmp.Or(o.Patience, 5*time.Second),
 		openingCredit: o.OpeningCredit,
 		settled:       o.Settled,
