@@ -102,11 +102,14 @@ func newBank(ctx context.Context, p *program, policies *policyfile.Live, pool *p
 	}
 	b := &bank{
 		accounts: auth.New(pool, auth.Options{Log: p.log, MailReset: mailReset(p.mail, p.log)}),
-		ledger:   transfers.New(pool, transfers.Options{Log: p.log, OpeningCredit: p.openingCredit, Settled: metrics.Batch, Fault: p.faults.ledger(p.log)}),
-		hooks:    newWebhooks(p, pool, metrics),
-		keys:     idempotency.Store{Pool: pool},
-		limits:   limits,
-		timeout:  p.requestTimeout,
+		ledger: transfers.New(pool, transfers.Options{
+			Log: p.log, OpeningCredit: p.openingCredit, Fault: p.faults.ledger(p.log),
+			Settled: func(orders int, accounts transfers.Known) { metrics.Batch(orders, string(accounts)) },
+		}),
+		hooks:   newWebhooks(p, pool, metrics),
+		keys:    idempotency.Store{Pool: pool},
+		limits:  limits,
+		timeout: p.requestTimeout,
 	}
 	deps := httpapi.Deps{
 		Auth: b.accounts, Transfers: b.ledger, Webhooks: b.hooks, Keys: b.keys, Rates: rates.Store{Pool: pool},

@@ -24,10 +24,11 @@ type Metrics struct {
 	decisions *prometheus.CounterVec
 	failures  *prometheus.CounterVec
 	batches   prometheus.Histogram
+	known     *prometheus.CounterVec
 	webhooks  webhookMetrics
 
-	answered known[requestLabels, requestSeries]
-	decided  known[decisionLabels, prometheus.Counter]
+	answered series[requestLabels, requestSeries]
+	decided  series[decisionLabels, prometheus.Counter]
 }
 
 // New returns metrics on a registry of their own, with Go's and the process's beside them.
@@ -51,8 +52,11 @@ func New() *Metrics {
 			Name: "bankapi_transfer_batch_size", Help: "Orders that were committed together.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
 		}),
+		known: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bankapi_transfer_batches_total", Help: "Batches committed, by how their accounts were known: foreseen, locked, or locked after a surprise.",
+		}, []string{"accounts"}),
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.failures, m.batches,
+	m.registry.MustRegister(m.requests, m.durations, m.decisions, m.failures, m.batches, m.known,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.webhooks = newWebhookMetrics(m.registry)
 	return m
@@ -96,27 +100,27 @@ type requestSeries struct {
 
 type decisionLabels struct{ policy, outcome string }
 
-// known remembers the series of labels that were met before: to find one in a vector of Prometheus' takes longer.
-type known[Labels comparable, Series any] struct {
-	mu     sync.RWMutex
-	series map[Labels]Series
+// series remembers those of labels that were met before: to find one in a vector of Prometheus' takes longer.
+type series[Labels comparable, Series any] struct {
+	mu  sync.RWMutex
+	met map[Labels]Series
 }
 
-func (k *known[Labels, Series]) get(l Labels, find func(Labels) Series) Series {
-	k.mu.RLock()
-	s, ok := k.series[l]
-	k.mu.RUnlock()
+func (s *series[Labels, Series]) get(l Labels, find func(Labels) Series) Series {
+	s.mu.RLock()
+	one, ok := s.met[l]
+	s.mu.RUnlock()
 	if ok {
-		return s
+		return one
 	}
-	s = find(l)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.series == nil {
-		k.series = make(map[Labels]Series)
+	one = find(l)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.met == nil {
+		s.met = make(map[Labels]Series)
 	}
-	k.series[l] = s
-	return s
+	s.met[l] = one
+	return one
 }
 
 // Method is the method as it may stand in a label or a log: what is not HTTP's own is "other".
@@ -144,10 +148,11 @@ func (m *Metrics) StoreFailure(store string) {
 	}
 }
 
-// Batch counts one committed batch of orders.
-func (m *Metrics) Batch(size int) {
+// Batch counts one committed batch of orders. accounts says how its accounts were known, in one of a few words.
+func (m *Metrics) Batch(size int, accounts string) {
 	if m != nil {
 		m.batches.Observe(float64(size))
+		m.known.WithLabelValues(accounts).Inc()
 	}
 }
 

@@ -22,7 +22,7 @@ func TestCountsByPatternNeverByWhatAClientChose(t *testing.T) {
 	m.Request("", "BREW", 405, time.Millisecond)
 	m.Decision("user", "refused")
 	m.StoreFailure("redis")
-	m.Batch(3)
+	m.Batch(3, "locked")
 	got := scrape(t, m)
 	for _, want := range []string{
 		`bankapi_http_requests_total{method="GET",route="/accounts/{id}",status="200"} 1`,
@@ -31,6 +31,7 @@ func TestCountsByPatternNeverByWhatAClientChose(t *testing.T) {
 		`bankapi_ratelimit_decisions_total{outcome="refused",policy="user"} 1`,
 		`bankapi_ratelimit_store_failures_total{store="redis"} 1`,
 		`bankapi_transfer_batch_size_sum 3`,
+		`bankapi_transfer_batches_total{accounts="locked"} 1`,
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("missing %s", want)
@@ -47,7 +48,7 @@ func TestNilMetricsCountNothing(t *testing.T) {
 	m.Request("/", "GET", 200, 0)
 	m.Decision("user", "allowed")
 	m.StoreFailure("user")
-	m.Batch(1)
+	m.Batch(1, "foreseen")
 	m.WatchPool("main", nil)
 	m.WebhookAttempt("taken", 0)
 	m.WebhookEnded(true)

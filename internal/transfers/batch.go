@@ -17,20 +17,34 @@ const (
 
 // turn is a batch on its way to COMMIT.
 type turn struct {
-	batch    []*request
-	orders   []*Order
-	book     *book     // nil until its accounts are locked, being locked or foreseen
-	verdicts []verdict // nil until it is judged and its writes are on their way
-	sent     []string  // the writes
-	locked   bool      // the book is, or will be, of accounts that are locked
-	again    bool      // an attempt has failed
-	done     bool      // committed, and nobody answered yet
+	batch     []*request
+	orders    []*Order
+	book      *book     // nil until its accounts are locked, being locked or foreseen
+	verdicts  []verdict // nil until it is judged and its writes are on their way
+	sent      []string  // the writes
+	locked    bool      // the book is, or will be, of accounts that are locked
+	surprised bool      // it was foreseen, and turned out to be otherwise
+	again     bool      // an attempt has failed
+	done      bool      // committed, and nobody answered yet
 }
 
 func newTurn(batch []*request) turn { return turn{batch: batch, orders: ordersOf(batch)} }
 
 // anew is the turn when nothing of it has been sent, or nothing is known of what was.
-func (t turn) anew() turn { return turn{batch: t.batch, orders: t.orders, again: true} }
+func (t turn) anew() turn {
+	return turn{batch: t.batch, orders: t.orders, surprised: t.surprised, again: true}
+}
+
+// known is how its accounts were known to the attempt that committed.
+func (t turn) known() Known {
+	switch {
+	case !t.locked:
+		return Foreseen
+	case t.surprised:
+		return Surprised
+	}
+	return Locked
+}
 
 // Run settles orders until ctx ends, then those that are still queued, and returns. It must run, once, for Transfer to be
 // answered. Stop the callers of Transfer first: an order that comes later is answered ErrOverloaded.
@@ -69,6 +83,7 @@ func (s *Service) settle(ctx context.Context, w *writer, t turn, next *turn) {
 		}
 		surprised := t.sent != nil && !t.locked && isServers(err)
 		s.fallBack(w, next, surprised)
+		t.surprised = t.surprised || surprised
 		t = t.anew()
 		if surprised {
 			s.log.Debug("transfer batch was not foreseen", slog.Int("orders", len(t.batch)), slog.Any("error", err))
@@ -197,6 +212,7 @@ func (s *Service) fallBack(w *writer, next *turn, surprised bool) {
 			w.restartPipeline()
 		}
 		if next.done = err == nil; !next.done {
+			next.surprised = true
 			*next = next.anew()
 		}
 	case surprised && !following:
@@ -256,7 +272,7 @@ func (s *Service) answerAll(t *turn) {
 	for i, r := range t.batch {
 		r.answer(t.verdicts[i].receipt, t.verdicts[i].err)
 	}
-	s.settled(len(t.batch))
+	s.settled(len(t.batch), t.known())
 }
 
 func (s *Service) failAll(batch []*request, err error) {

@@ -86,34 +86,37 @@ func TestForesightMeetsWhatOthersDid(t *testing.T) {
 		status    int
 		replayed  bool
 		says      error
+		known     transfers.Known
 	}{
-		"the money is gone": {amount: 60, status: 422, says: transfers.ErrInsufficientFunds, meanwhile: func(other *transfers.Service, ada, grace holder) error {
+		"the money is gone": {known: transfers.Surprised, amount: 60, status: 422, says: transfers.ErrInsufficientFunds, meanwhile: func(other *transfers.Service, ada, grace holder) error {
 			_, err := other.Transfer(t.Context(), order(ada, grace, 50, "theirs"))
 			return err
 		}},
-		"money has come": {amount: 95, status: 201, meanwhile: func(other *transfers.Service, ada, grace holder) error {
+		"money has come": {known: transfers.Locked, amount: 95, status: 201, meanwhile: func(other *transfers.Service, ada, grace holder) error {
 			_, err := other.Transfer(t.Context(), order(grace, ada, 10, "theirs"))
 			return err
 		}},
-		"it is there in spite of all": {amount: 30, status: 201, meanwhile: func(other *transfers.Service, ada, grace holder) error {
+		"it is there in spite of all": {known: transfers.Surprised, amount: 30, status: 201, meanwhile: func(other *transfers.Service, ada, grace holder) error {
 			_, err := other.Transfer(t.Context(), order(ada, grace, 50, "theirs"))
 			return err
 		}},
-		"the order was answered": {amount: 30, status: 201, replayed: true, meanwhile: func(other *transfers.Service, ada, grace holder) error {
+		"the order was answered": {known: transfers.Surprised, amount: 30, status: 201, replayed: true, meanwhile: func(other *transfers.Service, ada, grace holder) error {
 			_, err := other.Transfer(t.Context(), order(ada, grace, 30, "ours"))
 			return err
 		}},
-		"the sender is frozen": {amount: 30, status: 422, says: transfers.ErrAccountFrozen, meanwhile: func(other *transfers.Service, ada, _ holder) error {
+		"the sender is frozen": {known: transfers.Surprised, amount: 30, status: 422, says: transfers.ErrAccountFrozen, meanwhile: func(other *transfers.Service, ada, _ holder) error {
 			return other.SetStatus(t.Context(), ada.account, transfers.Frozen)
 		}},
-		"the recipient is frozen": {amount: 30, status: 422, says: transfers.ErrRecipientFrozen, meanwhile: func(other *transfers.Service, _, grace holder) error {
+		"the recipient is frozen": {known: transfers.Surprised, amount: 30, status: 422, says: transfers.ErrRecipientFrozen, meanwhile: func(other *transfers.Service, _, grace holder) error {
 			return other.SetStatus(t.Context(), grace.account, transfers.Frozen)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var l locks
-			ours, theirs := start(t, l.pool(b), transfers.Options{}), start(t, b.pool, transfers.Options{})
+			var known atomic.Value
+			ours := start(t, l.pool(b), transfers.Options{Settled: func(_ int, how transfers.Known) { known.Store(how) }})
+			theirs := start(t, b.pool, transfers.Options{})
 			ada, grace := b.open(100), b.open(100)
 			for _, o := range []transfers.Order{order(ada, grace, 10, "before"), order(ada, grace, 1, "foreseen")} {
 				if r, err := ours.Transfer(t.Context(), o); err != nil || r.Status != 201 {
@@ -123,6 +126,7 @@ func TestForesightMeetsWhatOthersDid(t *testing.T) {
 			if n := l.batches.Load(); n != 1 {
 				t.Fatalf("%d batches were locked, want the first", n)
 			}
+			awaitKnown(t, &known, transfers.Foreseen)
 			if err := c.meanwhile(theirs, ada, grace); err != nil {
 				t.Fatal(err)
 			}
@@ -136,8 +140,21 @@ func TestForesightMeetsWhatOthersDid(t *testing.T) {
 			if n := l.batches.Load(); n != 2 {
 				t.Errorf("%d batches were locked, want the first and the one that was not foreseen", n)
 			}
+			awaitKnown(t, &known, c.known)
 		})
 	}
+}
+
+// awaitKnown returns once the last batch is said to have been known so: that is told after the answer is given.
+func awaitKnown(t *testing.T, known *atomic.Value, want transfers.Known) {
+	t.Helper()
+	for range 500 {
+		if known.Load() == want {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("the batch was %v, want %v", known.Load(), want)
 }
 
 // The writes of a foreseen batch went through and the answer was lost: it is found out, and happened once.

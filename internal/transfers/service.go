@@ -14,16 +14,26 @@ import (
 
 // Options tune a Service. The zero value is a sound choice.
 type Options struct {
-	Now           func() time.Time // time.Now
-	Log           *slog.Logger     // discards
-	QueueSize     int              // orders that may wait; 4096
-	BatchSize     int              // orders settled at once; 512
-	AheadFrom     int              // orders that have to wait for a batch to be sent while another is on its way; 64
-	Patience      time.Duration    // how long a batch is tried again before its orders are answered ErrOverloaded; 5 s
-	OpeningCredit Amount           // what OpenAccount moves from the system account to a new one; 0 moves nothing
-	Settled       func(orders int) // told of each batch that committed; nil tells nobody
-	Fault         func(Point)      // called by the writer at each Point, to try crashes and delays; nil costs nothing
+	Now           func() time.Time                 // time.Now
+	Log           *slog.Logger                     // discards
+	QueueSize     int                              // orders that may wait; 4096
+	BatchSize     int                              // orders settled at once; 512
+	AheadFrom     int                              // orders that have to wait for a batch to be sent while another is on its way; 64
+	Patience      time.Duration                    // how long a batch is tried again before its orders are answered ErrOverloaded; 5 s
+	OpeningCredit Amount                           // what OpenAccount moves from the system account to a new one; 0 moves nothing
+	Settled       func(orders int, accounts Known) // told of each batch that committed; nil tells nobody
+	Fault         func(Point)                      // called by the writer at each Point, to try crashes and delays; nil costs nothing
 }
+
+// Known says how the accounts of a batch were known when it was judged.
+type Known string
+
+// A batch is foreseen, or locked because it could not be, or locked because what was foreseen turned out to be otherwise.
+const (
+	Foreseen  Known = "foreseen"
+	Locked    Known = "locked"
+	Surprised Known = "surprised"
+)
 
 // Service is the ledger of one process. It is safe for concurrent use, and so are several processes on one database.
 type Service struct {
@@ -34,7 +44,7 @@ type Service struct {
 	aheadFrom     int
 	patience      time.Duration
 	openingCredit Amount
-	settled       func(orders int)
+	settled       func(orders int, accounts Known)
 	fault         func(Point)
 }
 
@@ -53,7 +63,7 @@ func New(pool *pgxpool.Pool, o Options) *Service {
 		fault:         o.Fault,
 	}
 	if s.settled == nil {
-		s.settled = func(int) {}
+		s.settled = func(int, Known) {}
 	}
 	if s.now == nil {
 		s.now = time.Now
