@@ -74,17 +74,17 @@ func (s *Service) settle(ctx context.Context, w *writer, t turn, next *turn) {
 	defer cancel()
 	for attempt := 0; ; attempt++ {
 		err := s.attempt(ctx, w, &t, next)
-		switch {
-		case err == nil:
-			return
-		case isFinal(err) && t.locked:
-			s.settleApart(ctx, w, t.batch, err)
+		if err == nil {
 			return
 		}
-		surprised := t.sent != nil && !t.locked && isServers(err)
+		locked, surprised := t.locked, t.sent != nil && !t.locked && isServers(err)
 		s.fallBack(w, next, surprised)
 		t.surprised = t.surprised || surprised
 		t = t.anew()
+		if locked && isFinal(err) {
+			s.settleApart(ctx, w, t.batch, err)
+			return
+		}
 		if surprised {
 			s.log.Debug("transfer batch was not foreseen", slog.Int("orders", len(t.batch)), slog.Any("error", err))
 			continue

@@ -362,3 +362,25 @@ func TestForesightChangesNoAnswer(t *testing.T) {
 		b.wantBalance(h, balances[i])
 	}
 }
+
+// An order that the database cannot take fails alone, also if the next batch is on its way when that turns out.
+func TestAFaultyOrderHarmsNoFollower(t *testing.T) {
+	t.Parallel()
+	b := openBank(t, transfers.Options{})
+	ada, grace, linus, ken := b.open(100), b.open(100), b.open(100), b.open(100)
+	p := &pair{bank: b, first: order(ada, grace, 30, "first"), second: order(linus, ken, 20, "second")}
+	p.first.Render = func(transfers.Outcome) transfers.Response { return transfers.Response{Status: 999} }
+	p.start(t, func(b *bank) *pgxpool.Pool { return b.pool })
+	for _, known := range []bool{false, true} { // locked, then foreseen
+		p.armed.Store(true)
+		if r, err := p.send(p.first); err == nil {
+			t.Errorf("known %v: a faulty order was answered: %+v", known, r)
+		}
+		if second := <-p.got; second.Status != 201 || second.Replayed != known {
+			t.Errorf("known %v: the second order: %+v", known, second)
+		}
+		p.mustSend(order(ada, grace, 1, fmt.Sprint("after", known)), 201)
+	}
+	p.wantBalance(grace, 102)
+	p.wantBalance(ken, 120)
+}
