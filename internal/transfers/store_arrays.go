@@ -18,7 +18,7 @@ func array[Row any](element uint32, size int, rows []Row, cell func(dst []byte, 
 	a := make([]byte, arrayHeader, arrayHeader+len(rows)*(4+size))
 	binary.BigEndian.PutUint32(a[0:], 1)
 	binary.BigEndian.PutUint32(a[8:], element)
-	binary.BigEndian.PutUint32(a[12:], uint32(len(rows))) //nolint:gosec // a batch is small
+	binary.BigEndian.PutUint32(a[12:], uint32(len(rows)))
 	binary.BigEndian.PutUint32(a[16:], 1)
 	for _, row := range rows {
 		start := len(a)
@@ -27,7 +27,7 @@ func array[Row any](element uint32, size int, rows []Row, cell func(dst []byte, 
 			binary.BigEndian.PutUint32(a[4:], 1)
 		} else {
 			a = value
-			binary.BigEndian.PutUint32(a[start:], uint32(len(a)-start-4)) //nolint:gosec // what a request holds
+			binary.BigEndian.PutUint32(a[start:], uint32(len(a)-start-4))
 		}
 	}
 	return a
@@ -42,13 +42,13 @@ func uuids[Row any, ID ~[16]byte](rows []Row, of func(Row) ID) []byte {
 
 func bigints[Row any, N ~int64](rows []Row, of func(Row) N) []byte {
 	return array(pgtype.Int8OID, 8, rows, func(dst []byte, row Row) []byte {
-		return binary.BigEndian.AppendUint64(dst, uint64(of(row))) //nolint:gosec // the same 64 bits
+		return binary.BigEndian.AppendUint64(dst, uint64(of(row)))
 	})
 }
 
 func smallints[Row any](rows []Row, of func(Row) int16) []byte {
 	return array(pgtype.Int2OID, 2, rows, func(dst []byte, row Row) []byte {
-		return binary.BigEndian.AppendUint16(dst, uint16(of(row))) //nolint:gosec // the same 16 bits
+		return binary.BigEndian.AppendUint16(dst, uint16(of(row)))
 	})
 }
 
@@ -63,5 +63,5 @@ func byteas[Row any](rows []Row, of func(Row) []byte) []byte {
 // timestamp is a value of timestamptz: microseconds since the year 2000.
 func timestamp(t time.Time) []byte {
 	micros := t.UnixMicro() - time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
-	return binary.BigEndian.AppendUint64(nil, uint64(micros)) //nolint:gosec // the same 64 bits
+	return binary.BigEndian.AppendUint64(nil, uint64(micros))
 }
