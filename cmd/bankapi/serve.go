@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,13 +28,19 @@ import (
 
 type serveCommand struct{}
 
-// headroom is memory that is asked for and never touched, so that it takes none. The collector runs when the heap has doubled:
-// a bank that keeps 20 MB and drops 200 MB a second under load would have it run all the time. GOGC works as ever.
-const headroom = 64 << 20
+// headroom asks for memory that is never touched, so that it takes none. The collector runs when the heap has doubled: a bank
+// that keeps 20 MB and drops 200 MB a second under load would have it run all the time. GOGC works as ever; under
+// GOMEMLIMIT, of which it would use up a part, there is none.
+func headroom() []byte {
+	if debug.SetMemoryLimit(-1) < math.MaxInt64 {
+		return nil
+	}
+	return make([]byte, 64<<20)
+}
 
 // Run starts the bank and returns when it has stopped in good order: what was opened first is closed last.
 func (serveCommand) Run(ctx context.Context, p *program) (err error) {
-	defer runtime.KeepAlive(make([]byte, headroom))
+	defer runtime.KeepAlive(headroom())
 	policies, err := policyfile.Open(p.limitsFile, httpapi.Routes())
 	if err != nil {
 		return err
