@@ -1,7 +1,5 @@
 package transfers
 
-import "hash/maphash"
-
 // foresight is what the writer remembers of accounts: how they will stand once all that it has sent is committed. A batch
 // whose accounts are all remembered is judged by that and written without locking them first; ledger_post then refuses it
 // if anybody else has moved one of them, and the unique key if an order was answered before. What is judged here is never
@@ -10,21 +8,19 @@ import "hash/maphash"
 // Batches that come after one that was refused are locked, the more of them the more often that happens: where several
 // instances work on the same accounts, foresight costs next to nothing and gains nothing.
 type foresight struct {
-	limit    int // accounts and orders remembered
+	limit    int // accounts remembered
 	accounts map[AccountID]account
-	answered map[uint64]struct{} // orders, by a hash of their names: to repeat one of these surprises nobody
-	seed     maphash.Seed
 	caution  int // batches that are locked after the next refusal
 	rest     int // batches that are still to be locked
 }
 
 const (
-	accountsRemembered = 1 << 16 // with as many orders, some 10 MB
+	accountsRemembered = 1 << 16 // some 10 MB
 	mostCaution        = 256
 )
 
 func newForesight(limit int) *foresight {
-	return &foresight{limit: limit, accounts: make(map[AccountID]account), answered: make(map[uint64]struct{}), seed: maphash.MakeSeed()}
+	return &foresight{limit: limit, accounts: make(map[AccountID]account)}
 }
 
 // foresee returns a book of the orders as if their accounts were locked and their keys new, or nil.
@@ -38,9 +34,6 @@ func (f *foresight) foresee(orders []*Order) *book {
 			return nil
 		}
 		if _, ok := f.accounts[o.To]; !ok {
-			return nil
-		}
-		if _, again := f.answered[f.hash(o.name())]; again {
 			return nil
 		}
 	}
@@ -71,22 +64,11 @@ func (f *foresight) remember(b *book) {
 			f.accounts[accountID] = *a
 		}
 	}
-	for n := range b.answers {
-		f.answered[f.hash(n)] = struct{}{}
-	}
-	shrink(f.accounts, f.limit)
-	shrink(f.answered, f.limit)
-}
-
-func (f *foresight) hash(n name) uint64 { return maphash.Comparable(f.seed, n) }
-
-// shrink drops what is too many, in no order: an account that is missed will be locked, and is then remembered again.
-func shrink[K comparable, V any](m map[K]V, limit int) {
-	for k := range m {
-		if len(m) <= limit {
+	for accountID := range f.accounts { // in no order: whoever is missed will be locked, and is then remembered again
+		if len(f.accounts) <= f.limit {
 			break
 		}
-		delete(m, k)
+		delete(f.accounts, accountID)
 	}
 }
 

@@ -1,7 +1,6 @@
 package transfers
 
 import (
-	"crypto/rand"
 	"testing"
 
 	"example.com/bankapi/internal/id"
@@ -10,7 +9,7 @@ import (
 func someOrders(n int) []*Order {
 	orders := make([]*Order, n)
 	for i := range orders {
-		orders[i] = &Order{From: AccountID(id.New()), To: AccountID(id.New()), Key: rand.Text()}
+		orders[i] = &Order{From: AccountID(id.New()), To: AccountID(id.New())}
 	}
 	return orders
 }
@@ -57,29 +56,6 @@ func TestForesightIsBounded(t *testing.T) {
 		f.remember(remembered(orders, 1))
 		if len(f.accounts) > 10 {
 			t.Fatalf("%d accounts are remembered, want at most 10", len(f.accounts))
-		}
-	}
-}
-
-// An order that was answered here is looked up, not foreseen: its key is there.
-func TestForesightKnowsWhatWasAnswered(t *testing.T) {
-	t.Parallel()
-	f, orders := newForesight(2), someOrders(1)
-	b := remembered(orders, 7)
-	f.remember(b)
-	if f.foresee(orders) == nil {
-		t.Fatal("an order that nobody answered is not foreseen")
-	}
-	b.answers[orders[0].name()] = answer{}
-	f.remember(b)
-	if f.foresee(orders) != nil {
-		t.Error("an order that was answered is foreseen")
-	}
-	for range 5 {
-		more := remembered(nil, 7)
-		more.answers[someOrders(1)[0].name()] = answer{}
-		if f.remember(more); len(f.answered) > 2 {
-			t.Fatalf("%d orders are remembered, want at most 2", len(f.answered))
 		}
 	}
 }
