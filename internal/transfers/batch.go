@@ -31,12 +31,18 @@ type turn struct {
 func newTurn(batch []*request) turn { return turn{batch: batch, orders: ordersOf(batch)} }
 
 // anew is the turn when nothing of it has been sent, or nothing is known of what was.
-func (t turn) anew() turn {
+func (t *turn) anew() turn {
 	return turn{batch: t.batch, orders: t.orders, surprised: t.surprised, again: true}
 }
 
+// lock has the locking of its accounts on its way.
+func (t *turn) lock(w *writer) error {
+	t.locked, t.book = true, newBook(t.orders)
+	return w.lock(t.book, t.orders)
+}
+
 // known is how its accounts were known to the attempt that committed.
-func (t turn) known() Known {
+func (t *turn) known() Known {
 	switch {
 	case !t.locked:
 		return Foreseen
@@ -110,7 +116,7 @@ func (s *Service) attempt(ctx context.Context, w *writer, t, next *turn) (err er
 		return err
 	}
 	if t.sent == nil {
-		if err := s.begin(ctx, w, t); err != nil {
+		if err := s.begin(w, t); err != nil {
 			return err
 		}
 	}
@@ -134,13 +140,15 @@ func (s *Service) attempt(ctx context.Context, w *writer, t, next *turn) (err er
 }
 
 // begin has the writes of a turn on their way: at once if they can be foreseen, else when its accounts are locked.
-func (s *Service) begin(ctx context.Context, w *writer, t *turn) (err error) {
+func (s *Service) begin(w *writer, t *turn) error {
 	if sent, err := s.foresee(w, t); sent || err != nil {
 		return err
 	}
 	if t.book == nil {
-		t.locked = true
-		if t.book, err = w.begin(ctx, t.orders); err != nil {
+		if err := t.lock(w); err != nil {
+			return err
+		}
+		if err := w.locked(t.book); err != nil {
 			return err
 		}
 	}
@@ -162,8 +170,7 @@ func (s *Service) follow(w *writer, t, next *turn) error {
 	if sent, err := s.foresee(w, next); sent || err != nil {
 		return err
 	}
-	next.locked, next.book = true, newBook(next.orders)
-	return w.lock(next.book, next.orders)
+	return next.lock(w)
 }
 
 // foresee judges a turn by what is remembered of its accounts and sends its writes, if that is possible.
@@ -263,7 +270,8 @@ func (s *Service) settleApart(ctx context.Context, w *writer, batch []*request, 
 	}
 	s.log.Error("transfer batch is taken apart", slog.Int("orders", len(batch)), slog.Any("error", err))
 	for i := range batch {
-		s.settle(ctx, w, newTurn(batch[i:i+1]).anew(), nil)
+		alone := newTurn(batch[i : i+1])
+		s.settle(ctx, w, alone.anew(), nil)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/bankapi/internal/dbtest"
@@ -47,10 +48,12 @@ func (c *cutConn) Read(p []byte) (int, error) {
 }
 
 // through returns a pool on the same database whose connections c can cut.
-func (b *bank) through(c *cutter) *pgxpool.Pool {
+func (b *bank) through(c *cutter) *pgxpool.Pool { return b.dialledBy(c.dial) }
+
+func (b *bank) dialledBy(dial pgconn.DialFunc) *pgxpool.Pool {
 	b.t.Helper()
 	config := b.pool.Config()
-	config.ConnConfig.DialFunc = c.dial
+	config.ConnConfig.DialFunc = dial
 	pool, err := pgxpool.NewWithConfig(b.t.Context(), config)
 	if err != nil {
 		b.t.Fatal(err)

@@ -38,17 +38,7 @@ func (o *overheard) Write(p []byte) (int, error) {
 }
 
 // pool returns a pool on the bank's database whose writers are overheard.
-func (l *locks) pool(b *bank) *pgxpool.Pool {
-	b.t.Helper()
-	config := b.pool.Config()
-	config.ConnConfig.DialFunc = l.dial
-	pool, err := pgxpool.NewWithConfig(b.t.Context(), config)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(pool.Close)
-	return pool
-}
+func (l *locks) pool(b *bank) *pgxpool.Pool { return b.dialledBy(l.dial) }
 
 func TestKnownAccountsAreNotLocked(t *testing.T) {
 	t.Parallel()

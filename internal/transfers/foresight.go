@@ -29,18 +29,14 @@ func (f *foresight) foresee(orders []*Order) *book {
 		f.rest--
 		return nil
 	}
-	for _, o := range orders {
-		if _, ok := f.accounts[o.From]; !ok {
-			return nil
-		}
-		if _, ok := f.accounts[o.To]; !ok {
-			return nil
-		}
-	}
 	b := newBook(orders)
 	foreseen := make([]account, 0, len(b.accounts))
 	for accountID := range b.accounts {
-		foreseen = append(foreseen, f.accounts[accountID])
+		a, known := f.accounts[accountID]
+		if !known {
+			return nil
+		}
+		foreseen = append(foreseen, a)
 		b.accounts[accountID] = &foreseen[len(foreseen)-1]
 	}
 	return b

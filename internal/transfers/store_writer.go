@@ -1,7 +1,6 @@
 package transfers
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -83,17 +82,20 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::smallint[], $6:
 
 var statements = []string{beginBatch, lockAccounts, findAnswers, insertTransfers, insertAnswers, commitBatch, rollbackBatch}
 
-// begin opens a transaction, locks the accounts of the orders and then, each statement of READ COMMITTED seeing what has
-// been committed before it, looks their keys up. After an error the transaction is gone.
-func (w *writer) begin(ctx context.Context, orders []*Order) (*book, error) {
-	if err := w.connect(ctx); err != nil {
-		return nil, err
+// lock opens a transaction, locks the accounts of the orders and then, each statement of READ COMMITTED seeing what has
+// been committed before it, looks their keys up: wait for that with locked. After an error the transaction is gone.
+func (w *writer) lock(b *book, orders []*Order) error {
+	w.send(beginBatch)
+	w.send(lockAccounts, uuids(b.ids(), func(accountID AccountID) AccountID { return accountID }))
+	w.send(findAnswers,
+		uuids(orders, func(o *Order) OwnerID { return o.Owner }),
+		texts(orders, func(o *Order) string { return o.Scope }),
+		texts(orders, func(o *Order) string { return o.Key }))
+	w.pipeline.SendPipelineSync()
+	if err := w.pipeline.Flush(); err != nil {
+		return w.broken("lock accounts", err)
 	}
-	b := newBook(orders)
-	if err := w.lock(b, orders); err != nil {
-		return nil, err
-	}
-	return b, w.locked(b)
+	return nil
 }
 
 // locked reads what was locked. After an error the transaction is gone.
@@ -150,21 +152,6 @@ func (w *writer) committed(sent []string) error {
 	}
 	if want := sent[len(sent)-1]; tag != want && (want == commitBatch || want == rollbackBatch) {
 		return fmt.Errorf("the transaction ended with %s, want %s", tag, want)
-	}
-	return nil
-}
-
-// lock sends the beginning of a batch.
-func (w *writer) lock(b *book, orders []*Order) error {
-	w.send(beginBatch)
-	w.send(lockAccounts, uuids(b.ids(), func(accountID AccountID) AccountID { return accountID }))
-	w.send(findAnswers,
-		uuids(orders, func(o *Order) OwnerID { return o.Owner }),
-		texts(orders, func(o *Order) string { return o.Scope }),
-		texts(orders, func(o *Order) string { return o.Key }))
-	w.pipeline.SendPipelineSync()
-	if err := w.pipeline.Flush(); err != nil {
-		return w.broken("lock accounts", err)
 	}
 	return nil
 }
