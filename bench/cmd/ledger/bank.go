@@ -26,7 +26,6 @@ type bank struct {
 	url     string // of the database
 	address string // of the API
 	crowd   *load.Crowd
-	server  *server
 	cmd     *exec.Cmd
 	log     *os.File
 }
@@ -47,7 +46,7 @@ func build(ctx context.Context, dir string) (string, error) {
 
 // startBank starts program, or one that it builds.
 func startBank(ctx context.Context, s *server, program, dir string, users int) (*bank, error) {
-	b := &bank{server: s, program: program}
+	b := &bank{program: program}
 	var err error
 	if program == "" {
 		if b.program, err = build(ctx, dir); err != nil {
@@ -126,38 +125,6 @@ func (b *bank) serve(ctx context.Context, logFile, limits string) error {
 		}
 	}
 	return errors.Join(fmt.Errorf("the bank does not start: see %s", logFile), b.cmd.Wait())
-}
-
-// run sends transfers, or whatever else the load says.
-func (b *bank) run(ctx context.Context, r load.Run, status int) (sample, error) {
-	r.Address = b.address
-	before, err := b.cost()
-	if err != nil {
-		return sample{}, err
-	}
-	result, err := r.Do(ctx)
-	if err != nil {
-		return sample{}, err
-	}
-	after, err := b.cost()
-	if err != nil {
-		return sample{}, err
-	}
-	return sample{
-		odd:       result.Expect(status),
-		perSecond: result.PerSecond(), p50: result.Latency(0.5), p99: result.Latency(0.99), top: result.Latency(0.999),
-		done: result.Answers[status],
-		cpu:  cost{after.client - before.client, after.bank - before.bank, after.database - before.database},
-	}, nil
-}
-
-func (b *bank) cost() (c cost, err error) {
-	c.client = ownCPU()
-	if c.bank, err = processCPU(b.cmd.Process.Pid); err != nil {
-		return c, err
-	}
-	c.database, err = b.server.cpu()
-	return c, err
 }
 
 // audit runs `bankapi verify`, and returns how many transfers the bank holds besides the opening credits.

@@ -32,6 +32,7 @@ const (
 	kindOneTrip    = "onetrip"
 	kindStatements = "statements"
 	kindHTTP       = "http"
+	kindCeiling    = "ceiling"
 )
 
 // pace is the share of what the bank can do that the paced run asks for.
@@ -58,7 +59,7 @@ func (r *runner) contest(scenario string) []contender {
 	for _, n := range r.connections {
 		all = append(all, r.closed(hot, n))
 	}
-	all = append(all, r.paced(hot))
+	all = append(all, r.paced(hot), r.httpAndJSON(hot, r.middle()))
 	return r.kept(append(all, r.others(hot)...))
 }
 
@@ -78,22 +79,26 @@ func (r *runner) pgbench(script, name string, hot bool, clients int) contender {
 func (r *runner) closed(hot bool, connections int) contender {
 	return contender{kind: kindBank, name: "bankapi", clients: connections, ledger: inBank,
 		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
-			s, err := r.bank.run(ctx, load.Run{
-				Connections: connections, Requests: r.bank.crowd.Payments(hot), WarmUp: warmUp, Time: length, Watch: r.watch,
+			s, err := r.measured(ctx, r.bank.cmd.Process.Pid, load.Run{
+				Address: r.bank.address, Connections: connections, Requests: r.bank.crowd.Payments(hot),
+				WarmUp: warmUp, Time: length, Watch: r.watch,
 			}, 201)
 			r.rates[connections] = s.perSecond
 			return s, err
 		}}
 }
 
+// middle is the middle one of the numbers of connections.
+func (r *runner) middle() int { return r.connections[len(r.connections)/2] }
+
 // paced asks at a share of what the middle one of the numbers of connections was answered at last.
 func (r *runner) paced(hot bool) contender {
-	n := r.connections[len(r.connections)/2]
+	n := r.middle()
 	return contender{kind: kindPaced, name: fmt.Sprintf("bankapi, paced at %.0f %%", pace*100), clients: n, ledger: inBank,
 		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
-			return r.bank.run(ctx, load.Run{
-				Connections: n, Requests: r.bank.crowd.Payments(hot), WarmUp: warmUp, Time: length, Watch: r.watch,
-				Rate: pace * r.rates[n],
+			return r.measured(ctx, r.bank.cmd.Process.Pid, load.Run{
+				Address: r.bank.address, Connections: n, Requests: r.bank.crowd.Payments(hot),
+				WarmUp: warmUp, Time: length, Watch: r.watch, Rate: pace * r.rates[n],
 			}, 201)
 		}}
 }
@@ -103,8 +108,8 @@ func (r *runner) health() contender {
 	request := []byte("GET /healthz HTTP/1.1\r\nHost: bank.example\r\n\r\n")
 	return contender{kind: kindHTTP, name: "GET /healthz", clients: 1, ledger: inNone,
 		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
-			return r.bank.run(ctx, load.Run{
-				Connections: 1, Requests: func() load.Requests { return func() []byte { return request } },
+			return r.measured(ctx, r.bank.cmd.Process.Pid, load.Run{
+				Address: r.bank.address, Connections: 1, Requests: func() load.Requests { return func() []byte { return request } },
 				WarmUp: warmUp, Time: length,
 			}, 200)
 		}}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,34 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"example.com/bankapi/internal/load"
 )
+
+// measured runs a load on a process, and returns what it came to and what it cost.
+func (r *runner) measured(ctx context.Context, pid int, l load.Run, status int) (sample, error) {
+	before, err := r.cost(pid)
+	if err != nil {
+		return sample{}, err
+	}
+	result, err := l.Do(ctx)
+	if err != nil {
+		return sample{}, err
+	}
+	after, err := r.cost(pid)
+	s := ofLoad(result, status)
+	s.cpu = cost{after.client - before.client, after.bank - before.bank, after.database - before.database}
+	return s, err
+}
+
+func (r *runner) cost(pid int) (c cost, err error) {
+	c.client = ownCPU()
+	if c.bank, err = processCPU(pid); err != nil {
+		return c, err
+	}
+	c.database, err = r.server.cpu()
+	return c, err
+}
 
 // cpu is the processor time that the server's processes have used so far. Those that have ended are in the first one's
 // account. It is 0 where the kernel does not tell.

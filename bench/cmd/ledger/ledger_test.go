@@ -2,15 +2,19 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/bankapi/internal/load"
 )
 
 // pgbench's lines: client, number, µs, script, and the end in s and µs.
@@ -94,5 +98,19 @@ func TestAnotherLedgerIsAskedAsItsFileSays(t *testing.T) {
 	}
 	if r.URL.Path != "/v2/pay" || r.Header.Get("Authorization") != "Bearer grace" || len(r.Header.Get("Key")) != 32 {
 		t.Errorf("%s %v", r.URL, r.Header)
+	}
+}
+
+func TestTheCeilingAnswersTransfers(t *testing.T) {
+	t.Parallel()
+	crowd := &load.Crowd{Members: []load.Member{{Account: "acct_1", Token: "a"}, {Account: "acct_2", Token: "b"}}}
+	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(crowd.Payments(true)()())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	ceilingHandler().ServeHTTP(w, r)
+	if w.Code != http.StatusCreated || !strings.Contains(w.Body.String(), `"from_account":"acct_2","to_account":"acct_1"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -32,10 +32,13 @@ type options struct {
 }
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == asCeiling {
+		exit(serveCeiling(os.Stdin, os.Stdout))
+	}
 	var o options
 	flag.StringVar(&o.only, "only", "uniform,hot,alone", "scenarios, by comma")
 	flag.StringVar(&o.connections, "connections", "32,128,512", "connections to the bank, by comma")
-	flag.StringVar(&o.skip, "skip", "", "contenders to leave out, by comma: bank, paced, statements, http")
+	flag.StringVar(&o.skip, "skip", "", "contenders to leave out, by comma: bank, paced, statements, http, ceiling")
 	flag.IntVar(&o.rounds, "rounds", 3, "turns of each contender")
 	flag.IntVar(&o.seconds, "seconds", 5, "length of a turn")
 	flag.IntVar(&o.users, "users", 1000, fmt.Sprintf("users, with %d accounts each", accountsEach))
@@ -44,11 +47,17 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "../.bankapi/bench", "where data and logs are while it runs; take a real disk, or waiting for it costs nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o); err != nil {
+	err := run(ctx, o)
+	stop()
+	exit(err)
+}
+
+func exit(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "ledger:", err)
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
 
 func run(ctx context.Context, o options) (err error) {
@@ -110,6 +119,10 @@ func (r *runner) start(ctx context.Context, o options, dir string) (stop func() 
 		return stop, err
 	}
 	ends = append(ends, r.bank.stop)
+	if r.ceiling, err = startCeiling(ctx); err != nil {
+		return stop, err
+	}
+	ends = append(ends, r.ceiling.stop)
 	return stop, nil
 }
 

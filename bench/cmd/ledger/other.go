@@ -99,10 +99,7 @@ func (r *runner) others(hot bool) (all []contender) {
 				result, err := load.Run{
 					Address: r.other.address, Connections: n, Requests: r.other.requests(hot), WarmUp: warmUp, Time: length, Watch: r.watch,
 				}.Do(ctx)
-				return sample{
-					perSecond: result.PerSecond(), p50: result.Latency(0.5), p99: result.Latency(0.99), top: result.Latency(0.999),
-					done: result.Answers[r.other.Status], odd: result.Expect(r.other.Status),
-				}, err
+				return ofLoad(result, r.other.Status), err
 			}})
 	}
 	return all

@@ -14,6 +14,7 @@ type runner struct {
 	server      *server
 	bank        *bank
 	peer        *peer
+	ceiling     *ceiling
 	other       *other // nil for none
 	rounds      int
 	seconds     int

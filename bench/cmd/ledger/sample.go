@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"example.com/bankapi/internal/load"
 )
 
 // sample is what one slice of a contender came to.
@@ -22,6 +24,15 @@ type cost struct{ client, bank, database time.Duration }
 // processors is the processor time of one transfer, everybody's together.
 func (s sample) processors() time.Duration {
 	return (s.cpu.client + s.cpu.bank + s.cpu.database) / time.Duration(max(s.done, 1))
+}
+
+// ofLoad is what a load came to, of which every answer should have the status.
+func ofLoad(result load.Result, status int) sample {
+	return sample{
+		odd:       result.Expect(status),
+		perSecond: result.PerSecond(), p50: result.Latency(0.5), p99: result.Latency(0.99), top: result.Latency(0.999),
+		done: result.Answers[status],
+	}
 }
 
 func newSample(latencies []time.Duration, length time.Duration, done int64) sample {
