@@ -171,7 +171,7 @@ func (m machine) stage(ctx context.Context, connections int, rate float64) (lab.
 func (m machine) load(ctx context.Context, connections int, rate float64) (load.Result, error) {
 	begun := time.Now()
 	return load.Run{
-		Address: m.address, Connections: connections, Requests: m.crowd.Payments(false),
+		Addresses: []string{m.address}, Connections: connections, Requests: m.crowd.Payments(false),
 		WarmUp: m.time / 2, Time: m.time, Rate: rate,
 		Watch: func(answers int64) {
 			m.bar.Describe(fmt.Sprintf("%d connections: %.0f transfers/s", connections, float64(answers)/time.Since(begun).Seconds()))

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Run is a stretch of load on one server.
+// Run is a stretch of load on a server, or on several instances of one.
 type Run struct {
-	Address     string          // host:port
-	Connections int             // each has one request under way at most
+	Addresses   []string        // host:port of each server
+	Connections int             // dealt out among the servers; each has one request under way at most
 	Requests    func() Requests // makes those of one connection
 
 	WarmUp time.Duration // before the time that is measured
@@ -30,7 +30,7 @@ const patience = 30 * time.Second
 
 // Do returns when every request has its answer, or with the first connection's error, or when ctx ends.
 func (r Run) Do(ctx context.Context) (Result, error) {
-	wires, err := dial(ctx, r.Address, r.Connections)
+	wires, err := dial(ctx, r.Addresses, r.Connections)
 	if err != nil {
 		return Result{}, fmt.Errorf("load: %w", err)
 	}

@@ -38,7 +38,7 @@ func TestEveryAnswerIsCountedOnce(t *testing.T) {
 	for _, rate := range []float64{0, 500} {
 		asked.Store(0)
 		got, err := Run{
-			Address: address, Connections: 3, Requests: gets, Rate: rate,
+			Addresses: []string{address}, Connections: 3, Requests: gets, Rate: rate,
 			WarmUp: 50 * time.Millisecond, Time: 200 * time.Millisecond,
 		}.Do(t.Context())
 		if err != nil {
@@ -62,7 +62,7 @@ func TestPacedLatencyCountsFromTheMomentARequestIsDue(t *testing.T) {
 		once.Do(func() { time.Sleep(stall) })
 		fmt.Fprint(w, "a body")
 	})
-	got, err := Run{Address: address, Connections: 1, Requests: gets, Rate: rate, Time: 2 * stall}.Do(t.Context())
+	got, err := Run{Addresses: []string{address}, Connections: 1, Requests: gets, Rate: rate, Time: 2 * stall}.Do(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestARunEndsWithItsContext(t *testing.T) {
 	defer close(quit)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := Run{Address: address, Connections: 2, Requests: gets, Time: time.Hour}.Do(ctx)
+	_, err := Run{Addresses: []string{address}, Connections: 2, Requests: gets, Time: time.Hour}.Do(ctx)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
@@ -92,7 +92,7 @@ func TestARunEndsWithItsContext(t *testing.T) {
 func TestAServerThatHangsUpIsAnError(t *testing.T) {
 	t.Parallel()
 	address := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	if _, err := (Run{Address: address, Connections: 2, Requests: gets, Time: time.Hour}).Do(t.Context()); err == nil {
+	if _, err := (Run{Addresses: []string{address}, Connections: 2, Requests: gets, Time: time.Hour}).Do(t.Context()); err == nil {
 		t.Error("no error")
 	}
 }

@@ -17,11 +17,11 @@ type wire struct {
 	in   *bufio.Reader
 }
 
-// dial opens n connections.
-func dial(ctx context.Context, address string, n int) ([]*wire, error) {
+// dial opens n connections, to each address in turn.
+func dial(ctx context.Context, addresses []string, n int) ([]*wire, error) {
 	wires := make([]*wire, 0, n)
-	for range n {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	for i := range n {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addresses[i%len(addresses)])
 		if err != nil {
 			hangUp(wires)
 			return nil, err

@@ -22,12 +22,11 @@ import (
 
 // bank is the real program on a database of its own, with all its limits, and its log in a file.
 type bank struct {
+	*process
 	program string
+	dir     string // of logs and the policy file
 	url     string // of the database
-	address string // of the API
 	crowd   *load.Crowd
-	cmd     *exec.Cmd
-	log     *os.File
 }
 
 // build compiles the bank that this module stands beside.
@@ -46,7 +45,7 @@ func build(ctx context.Context, dir string) (string, error) {
 
 // startBank starts program, or one that it builds.
 func startBank(ctx context.Context, s *server, program, dir string, users int) (*bank, error) {
-	b := &bank{program: program}
+	b := &bank{program: program, dir: dir}
 	var err error
 	if program == "" {
 		if b.program, err = build(ctx, dir); err != nil {
@@ -62,12 +61,14 @@ func startBank(ctx context.Context, s *server, program, dir string, users int) (
 	if err := b.gather(ctx, users); err != nil {
 		return nil, err
 	}
-	limits := filepath.Join(dir, "limits.yaml")
-	if err := os.WriteFile(limits, load.Limits(), 0o600); err != nil {
+	if err := os.WriteFile(b.limits(), load.Limits(), 0o600); err != nil {
 		return nil, err
 	}
-	return b, b.serve(ctx, filepath.Join(dir, "bank.log"), limits)
+	b.process, err = b.serve(ctx, "bank.log")
+	return b, err
 }
+
+func (b *bank) limits() string { return filepath.Join(b.dir, "limits.yaml") }
 
 // gather makes the users. Nothing of that is measured, so it need not wait for the disk.
 func (b *bank) gather(ctx context.Context, users int) error {
@@ -96,35 +97,36 @@ func (b *bank) command(ctx context.Context, args ...string) *exec.Cmd {
 
 var apiLine = regexp.MustCompile(`API +http://(\S+)`)
 
-// serve starts the bank and returns once it says where it listens.
-func (b *bank) serve(ctx context.Context, logFile, limits string) error {
-	var err error
-	if b.log, err = os.Create(logFile); err != nil {
-		return err
-	}
-	b.cmd = b.command(ctx, "serve")
-	b.cmd.Env = append(b.cmd.Env, "BANKAPI_LISTEN=127.0.0.1:0", "BANKAPI_ADMIN_LISTEN=off", "BANKAPI_DEMO=off",
-		"BANKAPI_LOG_FORMAT=json", "LIMITS_FILE="+limits)
-	b.cmd.Stderr = b.log
-	out, err := b.cmd.StdoutPipe()
+// serve starts an instance and returns once it says where it listens.
+func (b *bank) serve(ctx context.Context, logName string) (*process, error) {
+	log, err := os.Create(filepath.Join(b.dir, logName))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := b.cmd.Start(); err != nil {
-		return err
+	defer log.Close() // the instance has its own
+	p := &process{cmd: b.command(ctx, "serve")}
+	p.cmd.Env = append(p.cmd.Env, "BANKAPI_LISTEN=127.0.0.1:0", "BANKAPI_ADMIN_LISTEN=off", "BANKAPI_DEMO=off",
+		"BANKAPI_LOG_FORMAT=json", "LIMITS_FILE="+b.limits())
+	p.cmd.Stderr = log
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if found := apiLine.FindStringSubmatch(lines.Text()); found != nil {
-			b.address = found[1]
+			p.address = found[1]
 			go func() { // what else it says, until it ends
 				for lines.Scan() {
 				}
 			}()
-			return nil
+			return p, nil
 		}
 	}
-	return errors.Join(fmt.Errorf("the bank does not start: see %s", logFile), b.cmd.Wait())
+	return nil, errors.Join(fmt.Errorf("the bank does not start: see %s", logName), p.cmd.Wait())
 }
 
 // audit runs `bankapi verify`, and returns how many transfers the bank holds besides the opening credits.
@@ -150,12 +152,11 @@ SELECT (SELECT count(*) FROM transfers) - (SELECT count(*) FROM accounts WHERE o
 	return transfers, nil
 }
 
-// stop ends the bank in good order.
-func (b *bank) stop() error {
-	defer b.log.Close()
-	_ = b.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself: Wait tells
-	if err := b.cmd.Wait(); err != nil {
-		return fmt.Errorf("the bank: %w: see %s", err, b.log.Name())
+// stop ends an instance in good order.
+func (p *process) stop() error {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself: Wait tells
+	if err := p.cmd.Wait(); err != nil {
+		return fmt.Errorf("the bank: %w: see its log", err)
 	}
 	return nil
 }

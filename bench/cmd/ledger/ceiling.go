@@ -24,9 +24,8 @@ const asCeiling = "http-and-json-alone"
 // ceiling is a server, in a process of its own as the bank is, that reads transfers and answers 201: nobody is asked for
 // credentials, nothing limited, nothing written. No API on net/http and one machine makes more of the same requests.
 type ceiling struct {
-	address string
-	cmd     *exec.Cmd
-	input   io.Closer // closed, it ends
+	process
+	input io.Closer // closed, it ends
 }
 
 func startCeiling(ctx context.Context) (*ceiling, error) {
@@ -34,7 +33,7 @@ func startCeiling(ctx context.Context) (*ceiling, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &ceiling{cmd: exec.CommandContext(ctx, program, asCeiling)}
+	c := &ceiling{process: process{cmd: exec.CommandContext(ctx, program, asCeiling)}}
 	c.cmd.Stderr = os.Stderr
 	if c.input, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -102,9 +101,8 @@ func ceilingHandler() http.Handler {
 func (r *runner) httpAndJSON(hot bool, connections int) contender {
 	return contender{kind: kindCeiling, name: "HTTP and JSON alone", clients: connections, ledger: inNone,
 		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
-			return r.measured(ctx, r.ceiling.cmd.Process.Pid, load.Run{
-				Address: r.ceiling.address, Connections: connections, Requests: r.bank.crowd.Payments(hot),
-				WarmUp: warmUp, Time: length, Watch: r.watch,
+			return r.measured(ctx, processes{&r.ceiling.process}, load.Run{
+				Connections: connections, Requests: r.bank.crowd.Payments(hot), WarmUp: warmUp, Time: length, Watch: r.watch,
 			}, http.StatusCreated)
 		}}
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -29,6 +31,7 @@ type contender struct {
 const (
 	kindBank       = "bank"
 	kindPaced      = "paced"
+	kindPair       = "pair"
 	kindOneTrip    = "onetrip"
 	kindStatements = "statements"
 	kindHTTP       = "http"
@@ -59,7 +62,7 @@ func (r *runner) contest(scenario string) []contender {
 	for _, n := range r.connections {
 		all = append(all, r.closed(hot, n))
 	}
-	all = append(all, r.paced(hot), r.httpAndJSON(hot, r.middle()))
+	all = append(all, r.paced(hot), r.pair(hot, r.middle()), r.httpAndJSON(hot, r.middle()))
 	return r.kept(append(all, r.others(hot)...))
 }
 
@@ -79,10 +82,10 @@ func (r *runner) pgbench(script, name string, hot bool, clients int) contender {
 func (r *runner) closed(hot bool, connections int) contender {
 	return contender{kind: kindBank, name: "bankapi", clients: connections, ledger: inBank,
 		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
-			s, err := r.measured(ctx, r.bank.cmd.Process.Pid, load.Run{
-				Address: r.bank.address, Connections: connections, Requests: r.bank.crowd.Payments(hot),
+			s, err := r.measured(ctx, processes{r.bank.process}, load.Run{
+				Connections: connections, Requests: r.bank.crowd.Payments(hot),
 				WarmUp: warmUp, Time: length, Watch: r.watch,
-			}, 201)
+			}, http.StatusCreated)
 			r.rates[connections] = s.perSecond
 			return s, err
 		}}
@@ -96,10 +99,26 @@ func (r *runner) paced(hot bool) contender {
 	n := r.middle()
 	return contender{kind: kindPaced, name: fmt.Sprintf("bankapi, paced at %.0f %%", pace*100), clients: n, ledger: inBank,
 		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
-			return r.measured(ctx, r.bank.cmd.Process.Pid, load.Run{
-				Address: r.bank.address, Connections: n, Requests: r.bank.crowd.Payments(hot),
+			return r.measured(ctx, processes{r.bank.process}, load.Run{
+				Connections: n, Requests: r.bank.crowd.Payments(hot),
 				WarmUp: warmUp, Time: length, Watch: r.watch, Rate: pace * r.rates[n],
-			}, 201)
+			}, http.StatusCreated)
+		}}
+}
+
+// pair is two instances of the bank on one database. They surprise each other all the time, and the machine has no more
+// processors for it: this shows what that costs.
+func (r *runner) pair(hot bool, connections int) contender {
+	return contender{kind: kindPair, name: "bankapi, two instances", clients: connections, ledger: inBank,
+		slice: func(ctx context.Context, warmUp, length time.Duration) (s sample, err error) {
+			second, err := r.bank.serve(ctx, "second.log")
+			if err != nil {
+				return s, err
+			}
+			defer func() { err = errors.Join(err, second.stop()) }()
+			return r.measured(ctx, processes{r.bank.process, second}, load.Run{
+				Connections: connections, Requests: r.bank.crowd.Payments(hot), WarmUp: warmUp, Time: length, Watch: r.watch,
+			}, http.StatusCreated)
 		}}
 }
 
@@ -108,9 +127,9 @@ func (r *runner) health() contender {
 	request := []byte("GET /healthz HTTP/1.1\r\nHost: bank.example\r\n\r\n")
 	return contender{kind: kindHTTP, name: "GET /healthz", clients: 1, ledger: inNone,
 		slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
-			return r.measured(ctx, r.bank.cmd.Process.Pid, load.Run{
-				Address: r.bank.address, Connections: 1, Requests: func() load.Requests { return func() []byte { return request } },
+			return r.measured(ctx, processes{r.bank.process}, load.Run{
+				Connections: 1, Requests: func() load.Requests { return func() []byte { return request } },
 				WarmUp: warmUp, Time: length,
-			}, 200)
+			}, http.StatusOK)
 		}}
 }

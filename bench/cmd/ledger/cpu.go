@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -16,9 +17,25 @@ import (
 	"example.com/bankapi/internal/load"
 )
 
-// measured runs a load on a process, and returns what it came to and what it cost.
-func (r *runner) measured(ctx context.Context, pid int, l load.Run, status int) (sample, error) {
-	before, err := r.cost(pid)
+// process is a server that the benchmark has started.
+type process struct {
+	address string
+	cmd     *exec.Cmd
+}
+
+type processes []*process
+
+func (all processes) addresses() (addresses []string) {
+	for _, p := range all {
+		addresses = append(addresses, p.address)
+	}
+	return addresses
+}
+
+// measured runs a load on servers, and returns what it came to and what it cost.
+func (r *runner) measured(ctx context.Context, servers processes, l load.Run, status int) (sample, error) {
+	l.Addresses = servers.addresses()
+	before, err := r.cost(servers)
 	if err != nil {
 		return sample{}, err
 	}
@@ -26,16 +43,20 @@ func (r *runner) measured(ctx context.Context, pid int, l load.Run, status int) 
 	if err != nil {
 		return sample{}, err
 	}
-	after, err := r.cost(pid)
+	after, err := r.cost(servers)
 	s := ofLoad(result, status)
 	s.cpu = cost{after.client - before.client, after.bank - before.bank, after.database - before.database}
 	return s, err
 }
 
-func (r *runner) cost(pid int) (c cost, err error) {
+func (r *runner) cost(servers processes) (c cost, err error) {
 	c.client = ownCPU()
-	if c.bank, err = processCPU(pid); err != nil {
-		return c, err
+	for _, p := range servers {
+		used, err := processCPU(p.cmd.Process.Pid)
+		if err != nil {
+			return c, err
+		}
+		c.bank += used
 	}
 	c.database, err = r.server.cpu()
 	return c, err

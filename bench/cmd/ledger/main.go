@@ -38,7 +38,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.only, "only", "uniform,hot,alone", "scenarios, by comma")
 	flag.StringVar(&o.connections, "connections", "32,128,512", "connections to the bank, by comma")
-	flag.StringVar(&o.skip, "skip", "", "contenders to leave out, by comma: bank, paced, statements, http, ceiling")
+	flag.StringVar(&o.skip, "skip", "", "contenders to leave out, by comma: bank, paced, pair, statements, http, ceiling")
 	flag.IntVar(&o.rounds, "rounds", 3, "turns of each contender")
 	flag.IntVar(&o.seconds, "seconds", 5, "length of a turn")
 	flag.IntVar(&o.users, "users", 1000, fmt.Sprintf("users, with %d accounts each", accountsEach))

@@ -97,7 +97,7 @@ func (r *runner) others(hot bool) (all []contender) {
 		all = append(all, contender{kind: "other", name: r.other.Name, clients: n, ledger: inNone,
 			slice: func(ctx context.Context, warmUp, length time.Duration) (sample, error) {
 				result, err := load.Run{
-					Address: r.other.address, Connections: n, Requests: r.other.requests(hot), WarmUp: warmUp, Time: length, Watch: r.watch,
+					Addresses: []string{r.other.address}, Connections: n, Requests: r.other.requests(hot), WarmUp: warmUp, Time: length, Watch: r.watch,
 				}.Do(ctx)
 				return ofLoad(result, r.other.Status), err
 			}})
