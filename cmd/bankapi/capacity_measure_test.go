@@ -104,18 +104,3 @@ func TestCapacityRefusesSettingsThatMeasureNothing(t *testing.T) {
 		}
 	}
 }
-
-func TestAScratchDatabaseIsOnTheSameServer(t *testing.T) {
-	t.Parallel()
-	for given, want := range map[string]string{
-		"postgres://bank:secret@db:5433/live?sslmode=require": "postgres://bank:secret@db:5433/scratch?sslmode=require",
-		"postgresql:///live?host=/run/postgresql":             "postgresql:///scratch?host=/run/postgresql",
-		"host=db user=bank dbname=live":                       "host=db user=bank dbname=live dbname=scratch",
-	} {
-		got := onDatabase(given, "scratch")
-		config, err := pgx.ParseConfig(got)
-		if got != want || err != nil || config.Database != "scratch" {
-			t.Errorf("onDatabase(%q) = %q, which names %q, %v", given, got, config.Database, err)
-		}
-	}
-}

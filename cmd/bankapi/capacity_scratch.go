@@ -5,14 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"example.com/bankapi/internal/postgres"
 	"example.com/bankapi/internal/postgres/embedded"
 )
 
@@ -53,35 +51,15 @@ func privateScratch(ctx context.Context, p *program) (*scratch, error) {
 
 func somebodysScratch(ctx context.Context, databaseURL string) (*scratch, error) {
 	name := "bankapi_capacity_" + strings.ToLower(rand.Text())
-	if err := execute(ctx, databaseURL, "CREATE DATABASE "+name); err != nil {
+	if err := postgres.Execute(ctx, databaseURL, "CREATE DATABASE "+name); err != nil {
 		return nil, fmt.Errorf("make a database to measure in: %w", err)
 	}
-	return &scratch{url: onDatabase(databaseURL, name), drop: func(ctx context.Context) error {
+	return &scratch{url: postgres.OnDatabase(databaseURL, name), drop: func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		if err := execute(ctx, databaseURL, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := postgres.Execute(ctx, databaseURL, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			return fmt.Errorf("drop database %s, which nobody needs: %w", name, err)
 		}
 		return nil
 	}}, nil
-}
-
-// onDatabase is a connection string with another database, in either of the two ways to write one.
-func onDatabase(databaseURL, name string) string {
-	u, err := url.Parse(databaseURL)
-	if err != nil || u.Scheme == "" {
-		return databaseURL + " dbname=" + name // the last one counts
-	}
-	u.Path = "/" + name
-	return u.String()
-}
-
-func execute(ctx context.Context, databaseURL, sql string) error {
-	conn, err := pgx.Connect(ctx, databaseURL)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	_, err = conn.Exec(ctx, sql)
-	return err
 }

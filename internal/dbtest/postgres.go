@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -63,7 +62,7 @@ func fresh(t testing.TB, template string) string {
 			t.Errorf("dbtest: %v", err)
 		}
 	})
-	return onDatabase(server, name)
+	return postgres.OnDatabase(server, name)
 }
 
 // postgresServer is the connection string of the one server of this process.
@@ -136,7 +135,7 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) erro
 			return err
 		}
 	}
-	if err := postgres.Migrate(ctx, onDatabase(server, name), slog.New(slog.DiscardHandler)); err != nil {
+	if err := postgres.Migrate(ctx, postgres.OnDatabase(server, name), slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
 	_, err := conn.Exec(ctx, "ALTER DATABASE "+name+" IS_TEMPLATE true ALLOW_CONNECTIONS false")
@@ -160,20 +159,5 @@ func templateName() (string, error) {
 func execute(server, sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, server)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, sql)
-	return err
-}
-
-func onDatabase(server, name string) string {
-	u, err := url.Parse(server)
-	if err != nil {
-		panic(fmt.Sprintf("dbtest: BANKAPI_TEST_DATABASE_URL must be a postgres:// URL: %v", err))
-	}
-	u.Path = "/" + name
-	return u.String()
+	return postgres.Execute(ctx, server, sql)
 }

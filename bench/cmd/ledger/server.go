@@ -4,12 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 
+	"example.com/bankapi/internal/postgres"
 	"example.com/bankapi/internal/postgres/embedded"
 )
 
@@ -44,12 +44,7 @@ func (s *server) database(ctx context.Context, name string) (string, error) {
 	if _, err := s.conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 		return "", err
 	}
-	u, err := url.Parse(s.URL())
-	if err != nil {
-		return "", err
-	}
-	u.Path = "/" + name
-	return u.String(), nil
+	return postgres.OnDatabase(s.URL(), name), nil
 }
 
 // checkpoint lets a slice begin with nothing left to write of the one before.
