@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"strconv"
@@ -9,43 +10,18 @@ import (
 	"time"
 
 	"example.com/bankapi/internal/dbtest"
-	"example.com/bankapi/internal/ratelimit/policyfile"
 )
 
-// ofThree is a setting made by limitsFile, for a process that is one of three.
-func ofThree(t *testing.T, limits string) string {
-	t.Helper()
-	path := strings.TrimPrefix(limits, "LIMITS_FILE=")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(shared(t, string(text))), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return limits
-}
-
-// shared is a policy file for three instances.
-func shared(t *testing.T, text string) string {
-	t.Helper()
-	head, found := strings.CutSuffix(text, "\ninstances: 1\n")
-	if !found {
-		t.Fatal("the built-in policy file does not end with instances: 1")
-	}
-	return head + "\ninstances: 3\n"
-}
-
-// The fleet has the built-in limits, and knows that it is three.
-func TestFleetHasTheBuiltInLimitsForThree(t *testing.T) {
+// Each instance of the fleet knows how many they are.
+func TestTheFleetKnowsItsSize(t *testing.T) {
 	t.Parallel()
-	got, err := os.ReadFile("../deploy/fleet/limits.yaml")
+	text, err := os.ReadFile("../docker-compose.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, policies, _ := strings.Cut(string(got), "\n\n") // what it is, and the file itself
-	if policies != shared(t, string(policyfile.DefaultFile())) {
-		t.Error("deploy/fleet/limits.yaml differs from internal/ratelimit/policyfile/limits.yaml in more than its first line and `instances`: copy it again")
+	members := strings.Count(string(text), "<<: *fleet-api\n")
+	if told := fmt.Sprintf("BANKAPI_FLEET_SIZE: \"%d\"\n", members); members < 2 || !strings.Contains(string(text), told) {
+		t.Errorf("docker-compose.yml has %d members of the fleet and does not say %s", members, told)
 	}
 }
 
@@ -59,7 +35,7 @@ func TestFleetMemberWithoutRedis(t *testing.T) {
 	redis, database := dbtest.PrivateRedis(t), "DATABASE_URL="+dbtest.URL(t)
 	door := fleet(t, 1, database)[0]
 	s := fleet(t, 1, database, "REDIS_URL="+redis.URL(),
-		ofThree(t, limitsFile(t, "user", "quota: 1, period: 1h, burst: 12", "ip", generous, "anonymous", generous)))[0]
+		"BANKAPI_FLEET_SIZE=3", limitsFile(t, "user", "quota: 1, period: 1h, burst: 12", "ip", generous, "anonymous", generous))[0]
 	reads := func(n int) (admitted int) {
 		user := somebody(t, door.URL)
 		user.When = unknown

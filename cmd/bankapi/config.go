@@ -34,6 +34,7 @@ type Config struct {
 
 	RedisURL      string `name:"redis-url" env:"REDIS_URL" placeholder:"URL" group:"limits" help:"Redis in which several processes share the limits of requests, redis://host:6379/0. Without it each counts in its memory."`
 	LimitsFile    string `name:"limits-file" env:"LIMITS_FILE" placeholder:"FILE" group:"limits" help:"Policy file: who may do how much. 'bankapi limits show' prints the built-in one. Read again when it changes and on SIGHUP."`
+	FleetSize     string `env:"BANKAPI_FLEET_SIZE" placeholder:"N" group:"limits" help:"Processes that share the limits through Redis: while it is away, each admits its part of them. Without it as the policy file says, which says 1 unless it is yours."`
 	Demo          string `env:"BANKAPI_DEMO" default:"on" placeholder:"on|off" group:"limits" help:"Seed demo users with a well-known password at start. Turn it off where strangers can come."`
 	OpeningCredit string `env:"BANKAPI_OPENING_CREDIT" default:"100000" placeholder:"N" group:"limits" help:"Minor units given to each account that is opened; 0 gives none."`
 
@@ -55,6 +56,7 @@ type settings struct {
 	dataDir     string
 	redisURL    string // "" for none
 	limitsFile  string // "" for the built-in one
+	fleetSize   int    // 0 for what the policy file says
 
 	listen         string
 	adminListen    string // "" for none
@@ -104,11 +106,15 @@ func (c Config) check() (settings, []error) {
 	fault("--behind-tls (BANKAPI_BEHIND_TLS)", err)
 	s.requestTimeout, err = parseDuration(c.RequestTimeout, time.Minute)
 	fault("--request-timeout (BANKAPI_REQUEST_TIMEOUT)", err)
-	s.maxConnections, err = parseConnections(c.MaxConnections)
+	s.maxConnections, err = parseCount(c.MaxConnections)
 	fault("--max-connections (BANKAPI_MAX_CONNECTIONS)", err)
 	s.shutdownGrace, err = parseDuration(c.ShutdownGrace, time.Hour)
 	fault("--shutdown-grace (BANKAPI_SHUTDOWN_GRACE)", err)
 	fault("--redis-url (REDIS_URL)", checkRedisURL(c.RedisURL))
+	if c.FleetSize != "" {
+		s.fleetSize, err = parseCount(c.FleetSize)
+		fault("--fleet-size (BANKAPI_FLEET_SIZE)", err)
+	}
 	s.demo, err = parseSwitch(c.Demo)
 	fault("--demo (BANKAPI_DEMO)", err)
 	s.faults, err = parseFaults(c.Fault, s.demo)
@@ -197,7 +203,7 @@ func parseDuration(s string, most time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-func parseConnections(s string) (int, error) {
+func parseCount(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 1_000_000 {
 		return 0, fmt.Errorf("%q is no whole number between 1 and 1000000", s)

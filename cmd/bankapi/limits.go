@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -54,7 +55,7 @@ func newLimits(
 		Refusals:  ratelimit.NewRefusals(0),
 		Denials:   ratelimit.NewDenials(ratelimit.DenialsOptions{}),
 		Local:     ratelimit.NewMemory(ratelimit.MemoryOptions{}),
-		Instances: int(policies.Instances),
+		Instances: cmp.Or(p.fleetSize, int(policies.Instances)),
 	}
 	if p.redisURL == "" {
 		l.memory = ratelimit.NewMemory(ratelimit.MemoryOptions{})
