@@ -157,7 +157,7 @@ func TestKnownOutlivesFresh(t *testing.T) {
 	}
 	h.clock.advance(freshFor)
 	if h.remembers(token) || !h.Known(token) {
-		t.Errorf("5 s later: fresh %v, known %v; want known only", h.remembers(token), h.Known(token))
+		t.Errorf("30 s later: fresh %v, known %v; want known only", h.remembers(token), h.Known(token))
 	}
 	h.clock.advance(knownFor - freshFor)
 	if h.Known(token) {

@@ -97,7 +97,7 @@ func (c *cache) accept(hash tokenHash, p Principal, now, ends time.Time, since m
 // reject remembers that a token is bad. It does not count as forgetting: a flood of bad tokens must not keep good ones out.
 func (c *cache) reject(hash tokenHash, now time.Time) {
 	c.good.Invalidate(hash)
-	c.bad.Set(hash, now.Add(freshFor))
+	c.bad.Set(hash, now.Add(badFor))
 }
 
 // forget drops what is known of a token.

@@ -49,10 +49,10 @@ func TestBadTokensAreRememberedForAWhile(t *testing.T) {
 	t.Parallel()
 	c, now := newCache(100), newClock().now()
 	c.reject(hashOf(1), now)
-	if _, verdict := c.get(hashOf(1), now.Add(freshFor-1)); verdict != bad {
+	if _, verdict := c.get(hashOf(1), now.Add(badFor-1)); verdict != bad {
 		t.Errorf("within 5 s: verdict %d, want bad", verdict)
 	}
-	if _, verdict := c.get(hashOf(1), now.Add(freshFor)); verdict != unsure {
+	if _, verdict := c.get(hashOf(1), now.Add(badFor)); verdict != unsure {
 		t.Errorf("after 5 s: verdict %d, want a look-up", verdict)
 	}
 }

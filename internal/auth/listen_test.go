@@ -111,6 +111,25 @@ func TestASilentListenerVouchesForNothing(t *testing.T) {
 	}
 }
 
+// An upgrade is worth something from the moment it commits, for sessions and API keys.
+func TestAChangedPlanIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.listen(t)
+	h.mustSignUp(t, "ada@example.com")
+	session := h.mustLogIn(t, "ada@example.com").Token
+	_, key, err := h.CreateAPIKey(t.Context(), h.mustAuthenticate(t, session), "cron")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, plan := range []string{"pro", "enterprise"} {
+		exec(t, h.pool, `UPDATE users SET plan = $1`, plan)
+		for _, token := range []string{session, key} {
+			eventually(t, plan, func() bool { return h.mustAuthenticate(t, token).Plan == plan })
+		}
+	}
+}
+
 func TestNotifyByHandDropsEverything(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

@@ -17,12 +17,13 @@ import (
 
 // How long things last.
 const (
-	SessionIdle     = time.Hour      // unused that long, a session ends; uses are noted once a minute, so it may end that much earlier
+	SessionIdle     = time.Hour      // unused that long, a session ends; uses are noted once in a minute and a half, so it may end that much earlier
 	SessionLifetime = 12 * time.Hour // and so it does at this age, used or not
 	RevocationLag   = time.Second    // at most this long after its revocation a token may still be accepted
 
 	noteUseEvery  = time.Minute
-	freshFor      = 5 * time.Second  // no look-up of a token that long after the last one
+	freshFor      = 30 * time.Second // no look-up of a token that long after the last one: the listener hears of what changes
+	badFor        = 5 * time.Second  // and none of one that was no token
 	knownFor      = 5 * time.Minute  // see Known
 	lookUpTimeout = 10 * time.Second // of a look-up that may have outlived the request that began it
 )
