@@ -278,6 +278,9 @@ func (s *Service) settleApart(ctx context.Context, w *writer, batch []*request, 
 func (s *Service) answerAll(t *turn) {
 	s.queue.settled(t.batch, s.now(), !t.again)
 	for i, r := range t.batch {
+		if t.verdicts[i].err == nil {
+			s.lately.answered(r.order.name())
+		}
 		r.answer(t.verdicts[i].receipt, t.verdicts[i].err)
 	}
 	s.settled(len(t.batch), t.known())

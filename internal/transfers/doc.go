@@ -50,6 +50,8 @@
 // of it. Trying a batch again under locks is for that reason all there is to recovery: what was done is found, what was not
 // is done.
 //
+// An order that this process answered lately does not come so far: its stored answer is read by the key alone (replay.go).
+//
 // Every refusal is decided in judge, before the writes, because a failing statement would take the whole batch with it.
 //
 // Open judge.go first, then batch.go, foresight.go, queue.go, store_writer.go and store_rows.go.

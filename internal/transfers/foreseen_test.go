@@ -66,6 +66,41 @@ func TestKnownAccountsAreNotLocked(t *testing.T) {
 	}
 }
 
+// An order that is sent again is answered without the writer. What that knows of the accounts stays good.
+func TestARepeatedOrderSurprisesNobody(t *testing.T) {
+	t.Parallel()
+	b := openBank(t, transfers.Options{})
+	var l locks
+	b.Service = start(t, l.pool(b), transfers.Options{})
+	ada, grace := b.open(100), b.open(0)
+	paid, refused := order(ada, grace, 10, "paid"), order(ada, grace, 1000, "refused")
+	first, second := b.mustSend(paid, 201), b.mustSend(refused, 422)
+	locked := l.batches.Load()
+	parallel(20, func(i int) {
+		b.mustSend(order(ada, grace, 1, fmt.Sprint("new", i)), 201)
+		for _, r := range []transfers.Receipt{b.mustSend(paid, 201), b.mustSend(refused, 422)} {
+			if !r.Replayed || !bytes.Equal(r.Body, first.Body) && !bytes.Equal(r.Body, second.Body) {
+				t.Errorf("%+v is not what was answered first", r)
+			}
+		}
+	})
+	if n := l.batches.Load(); n != locked {
+		t.Errorf("%d batches were locked because of repeated orders, want none", n-locked)
+	}
+	other := paid
+	other.Fingerprint = []byte("another order")
+	if _, err := b.send(other); !errors.As(err, new(*transfers.KeyReusedError)) {
+		t.Errorf("another order under the same key: %v", err)
+	}
+	b.wantBalance(ada, 100-10-20)
+
+	b.exec(`DELETE FROM idempotency_keys WHERE key = 'paid'`) // its day is over
+	if r := b.mustSend(paid, 201); r.Replayed || bytes.Equal(r.Body, first.Body) {
+		t.Errorf("%+v is the answer that was forgotten", r)
+	}
+	b.wantBalance(ada, 100-10-20-10)
+}
+
 // What somebody else did since accounts were last seen is met, whatever it was.
 func TestForesightMeetsWhatOthersDid(t *testing.T) {
 	t.Parallel()
@@ -358,19 +393,20 @@ func TestAFaultyOrderHarmsNoFollower(t *testing.T) {
 	t.Parallel()
 	b := openBank(t, transfers.Options{})
 	ada, grace, linus, ken := b.open(100), b.open(100), b.open(100), b.open(100)
-	p := &pair{bank: b, first: order(ada, grace, 30, "first"), second: order(linus, ken, 20, "second")}
+	p := &pair{bank: b, first: order(ada, grace, 30, "first")}
 	p.first.Render = func(transfers.Outcome) transfers.Response { return transfers.Response{Status: 999} }
 	p.start(t, func(b *bank) *pgxpool.Pool { return b.pool })
 	for _, known := range []bool{false, true} { // locked, then foreseen
+		p.second = order(linus, ken, 20, fmt.Sprint("second", known))
 		p.armed.Store(true)
 		if r, err := p.send(p.first); err == nil {
 			t.Errorf("known %v: a faulty order was answered: %+v", known, r)
 		}
-		if second := <-p.got; second.Status != 201 || second.Replayed != known {
+		if second := <-p.got; second.Status != 201 || second.Replayed {
 			t.Errorf("known %v: the second order: %+v", known, second)
 		}
 		p.mustSend(order(ada, grace, 1, fmt.Sprint("after", known)), 201)
 	}
 	p.wantBalance(grace, 102)
-	p.wantBalance(ken, 120)
+	p.wantBalance(ken, 140)
 }

@@ -104,3 +104,28 @@ func TestOnlyTransfersAreForeseeable(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatWasAnsweredLatelyIsRemembered(t *testing.T) {
+	t.Parallel()
+	l := newLately(1 << 10)
+	names := make([]name, 100)
+	for i := range names {
+		names[i] = name{owner: OwnerID(id.New()), scope: "POST /transfers", key: "k"}
+		if l.holds(names[i]) {
+			t.Errorf("order %d was never answered", i)
+		}
+		l.answered(names[i])
+		if !l.holds(names[i]) {
+			t.Errorf("order %d was answered just now", i)
+		}
+	}
+	kept := 0
+	for _, n := range names {
+		if l.holds(n) {
+			kept++
+		}
+	}
+	if kept < 50 {
+		t.Errorf("%d of 100 are remembered in 1024 places", kept)
+	}
+}

@@ -41,6 +41,7 @@ type Service struct {
 	now           func() time.Time
 	log           *slog.Logger
 	queue         *queue
+	lately        *lately
 	aheadFrom     int
 	patience      time.Duration
 	openingCredit Amount
@@ -56,6 +57,7 @@ func New(pool *pgxpool.Pool, o Options) *Service {
 		now:           o.Now,
 		log:           cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		queue:         newQueue(cmp.Or(o.QueueSize, 4096), cmp.Or(o.BatchSize, 512)),
+		lately:        newLately(answersRemembered),
 		aheadFrom:     cmp.Or(o.AheadFrom, 64),
 		patience:      cmp.Or(o.Patience, 5*time.Second),
 		openingCredit: o.OpeningCredit,
@@ -84,6 +86,9 @@ func (s *Service) Transfer(ctx context.Context, o Order) (Receipt, error) {
 	}
 	if err := o.validate(); err != nil {
 		return Receipt{}, err
+	}
+	if receipt, known, err := s.replay(ctx, &o); known {
+		return receipt, err
 	}
 	now := s.now()
 	var patience time.Duration

@@ -1,0 +1,61 @@
+package transfers
+
+import (
+	"context"
+	"hash/maphash"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// lately remembers, by a hash of their names, orders that this process has answered. An order that is among them is most
+// probably repeated, and then its stored answer is all that is to be read: no account has to be locked, and the writer,
+// which takes every order for a new one, is not surprised. It may have forgotten an order, or be wrong about one; then the
+// order takes the usual way.
+//
+// Each order has one place, where a later one may take over: of the last million most are there. It is safe for concurrent use.
+type lately struct {
+	seed  maphash.Seed
+	cells []atomic.Uint64
+}
+
+const answersRemembered = 1 << 20 // 8 MB, touched as it fills
+
+func newLately(places int) *lately {
+	return &lately{seed: maphash.MakeSeed(), cells: make([]atomic.Uint64, places)}
+}
+
+func (l *lately) place(n name) (*atomic.Uint64, uint64) {
+	hash := max(maphash.Comparable(l.seed, n), 1) // 0 is a free place
+	return &l.cells[hash%uint64(len(l.cells))], hash
+}
+
+func (l *lately) answered(n name) {
+	cell, hash := l.place(n)
+	cell.Store(hash)
+}
+
+func (l *lately) holds(n name) bool {
+	cell, hash := l.place(n)
+	return cell.Load() == hash
+}
+
+// replay returns the stored answer to an order that was answered lately, and whether there is one. If the database does not
+// say, the writer will find out.
+func (s *Service) replay(ctx context.Context, o *Order) (receipt Receipt, known bool, err error) {
+	if !s.lately.holds(o.name()) {
+		return Receipt{}, false, nil
+	}
+	const query = `SELECT fingerprint, status, body, transfer_id FROM idempotency_keys WHERE user_id = $1 AND scope = $2 AND key = $3`
+	var stored answer
+	var transfer pgtype.UUID
+	err = s.pool.QueryRow(ctx, query, o.Owner, o.Scope, o.Key).Scan(&stored.fingerprint, &stored.receipt.Status, &stored.receipt.Body, &transfer)
+	if err != nil {
+		s.log.Debug("the answer to a repeated order was not found", slog.Any("error", err))
+		return Receipt{}, false, nil
+	}
+	stored.receipt.Transfer = transfer.Bytes
+	v := stored.again(o.Fingerprint)
+	return v.receipt, true, v.err
+}
