@@ -44,7 +44,11 @@ func (b *bank) tidy(log *slog.Logger) func(context.Context) error {
 func (b *bank) forgetKeys() func(context.Context) (int64, error) {
 	var from time.Time
 	return func(ctx context.Context) (int64, error) {
-		n, goOn, err := b.keys.Purge(ctx, from, time.Now().Add(-keysLive), tidyBatch)
+		now, err := b.keys.Now(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n, goOn, err := b.keys.Purge(ctx, from, now.Add(-keysLive), tidyBatch)
 		if from = goOn; n < tidyBatch {
 			from = time.Time{}
 		}

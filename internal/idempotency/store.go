@@ -52,6 +52,14 @@ func (s Store) Find(ctx context.Context, user id.ID, scope, key string) (Record,
 	return record, nil
 }
 
+// Now is the time by which keys are dated: the server's, so that no instance's clock can end their time early.
+func (s Store) Now(ctx context.Context) (now time.Time, err error) {
+	if err := s.Pool.QueryRow(ctx, "SELECT now()").Scan(&now); err != nil {
+		return time.Time{}, fmt.Errorf("ask the server for the time: %w", err)
+	}
+	return now, nil
+}
+
 // Purge forgets at most batch keys of the moments from..to, the oldest first, and returns how many. Fewer than batch means
 // that none is left but those that somebody else is just forgetting; else go on from where it says.
 //

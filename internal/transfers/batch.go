@@ -30,8 +30,12 @@ type turn struct {
 
 func newTurn(batch []*request) turn { return turn{batch: batch, orders: ordersOf(batch)} }
 
-// anew is the turn when nothing of it has been sent, or nothing is known of what was.
+// anew is the turn when nothing of it has been sent, or nothing is known of what was. Its requests keep in mind what it
+// may have been.
 func (t *turn) anew() turn {
+	for i := range t.verdicts {
+		t.batch[i].attempts = append(t.batch[i].attempts, &t.verdicts[i].receipt)
+	}
 	return turn{batch: t.batch, orders: t.orders, surprised: t.surprised, again: true}
 }
 
@@ -58,7 +62,7 @@ func (s *Service) Run(ctx context.Context) error {
 	w := newWriter(s.pool)
 	defer w.close()
 	lasting := context.WithoutCancel(ctx)
-	_ = w.connect(ctx) // so that the first order need not wait for it; it is tried again then
+	s.connectSoon(ctx, w)
 	var t turn
 	for {
 		if len(t.batch) == 0 {
@@ -71,6 +75,13 @@ func (s *Service) Run(ctx context.Context) error {
 		s.settle(lasting, w, t, &next)
 		t = next
 	}
+}
+
+// connectSoon dials, so that the first order need not wait for it. If it fails it is tried again then.
+func (s *Service) connectSoon(ctx context.Context, w *writer) {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	_ = w.connect(ctx)
 }
 
 // settle answers every request of a turn, and leaves in next, if given, the turn that was begun before its answer came.
@@ -252,13 +263,14 @@ func ordersOf(batch []*request) []*Order {
 }
 
 // recognise tells a replay of somebody's order from the answer that this very request committed in an earlier attempt
-// without learning that it had.
+// without learning that it had. It need not have been the last one: what a broken connection carried can arrive late.
 func (r *request) recognise(receipt *Receipt) {
-	mine := r.attempt
-	if mine != nil && mine.Transfer == receipt.Transfer && bytes.Equal(mine.Body, receipt.Body) {
-		receipt.Replayed = mine.Replayed
+	for _, mine := range r.attempts {
+		if mine.Transfer == receipt.Transfer && bytes.Equal(mine.Body, receipt.Body) {
+			receipt.Replayed = mine.Replayed
+			return
+		}
 	}
-	r.attempt = receipt
 }
 
 // settleApart is the last resort when a batch meets an error that trying again does not cure: each order alone, so that

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -52,8 +53,14 @@ func (b *bank) through(c *cutter) *pgxpool.Pool { return b.dialledBy(c.dial) }
 
 func (b *bank) dialledBy(dial pgconn.DialFunc) *pgxpool.Pool {
 	b.t.Helper()
+	return b.connected(func(c *pgx.ConnConfig) { c.DialFunc = dial })
+}
+
+// connected returns a pool on the bank's database that connects in another way.
+func (b *bank) connected(change func(*pgx.ConnConfig)) *pgxpool.Pool {
+	b.t.Helper()
 	config := b.pool.Config()
-	config.ConnConfig.DialFunc = dial
+	change(config.ConnConfig)
 	pool, err := pgxpool.NewWithConfig(b.t.Context(), config)
 	if err != nil {
 		b.t.Fatal(err)

@@ -129,3 +129,23 @@ func TestWhatWasAnsweredLatelyIsRemembered(t *testing.T) {
 		t.Errorf("%d of 100 are remembered in 1024 places", kept)
 	}
 }
+
+// Attempt 1 lost its connection; attempt 2, under locks, did not find what it had sent, and lost its connection too; then
+// the server came to what attempt 1 had sent. Attempt 3 finds that.
+func TestAnOlderAttemptIsRecognised(t *testing.T) {
+	t.Parallel()
+	r := &request{}
+	first := Receipt{Response: Response{Status: 201, Body: []byte("one")}, Transfer: TransferID{1}}
+	second := Receipt{Response: Response{Status: 201, Body: []byte("two")}, Transfer: TransferID{2}}
+	for _, attempt := range []Receipt{first, second} {
+		failed := turn{batch: []*request{r}, verdicts: []verdict{{receipt: attempt}}}
+		failed.anew()
+	}
+	found, others := first, Receipt{Response: first.Response, Transfer: TransferID{3}}
+	for receipt, want := range map[*Receipt]bool{&found: false, &others: true} {
+		receipt.Replayed = true
+		if r.recognise(receipt); receipt.Replayed != want {
+			t.Errorf("%+v, want replayed %v", receipt, want)
+		}
+	}
+}

@@ -8,12 +8,12 @@ import (
 
 // request is an order on its way through the batcher.
 type request struct {
-	order   Order
-	attempt *Receipt      // what the last attempt to commit would have answered
-	settled bool          // guarded by the queue
-	done    chan struct{} // closed once receipt and err are set
-	receipt Receipt
-	err     error
+	order    Order
+	attempts []*Receipt    // what attempts that failed would have answered
+	settled  bool          // guarded by the queue
+	done     chan struct{} // closed once receipt and err are set
+	receipt  Receipt
+	err      error
 }
 
 func (r *request) answer(receipt Receipt, err error) {

@@ -226,7 +226,7 @@ func (c *contender) write(b *testing.B) {
 		if c.byHand {
 			send(moveBalances, c.balances(touched)...)
 		}
-		send(insertAnswers, append(answers(orders, verdicts), now)...)
+		send(insertAnswers, answers(orders, verdicts)...)
 		send("COMMIT")
 	})
 }

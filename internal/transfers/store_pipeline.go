@@ -77,13 +77,17 @@ func isServers(err error) bool {
 	return errors.As(err, &pgErr)
 }
 
-// connect sees to it that there is a connection, and that it waits for the server no longer than ctx allows. Its cancellation
-// is not heeded: see [Service.settle].
+// connect sees to it that there is a connection, and that it waits for the server no longer than two thirds of what ctx
+// allows: if it was lost without a word there is time for another one. The cancellation of ctx is not heeded: see
+// [Service.settle].
 func (w *writer) connect(ctx context.Context) error {
 	if err := w.dial(ctx); err != nil {
 		return err
 	}
-	deadline, _ := ctx.Deadline()
+	deadline, bounded := ctx.Deadline()
+	if bounded {
+		deadline = deadline.Add(-time.Until(deadline) / 3)
+	}
 	if err := w.conn.PgConn().Conn().SetDeadline(deadline); err != nil {
 		return w.broken("set the deadline of the ledger's writer", err)
 	}
@@ -99,6 +103,9 @@ func (w *writer) dial(ctx context.Context) error {
 		return fmt.Errorf("connect the ledger's writer: %w", err)
 	}
 	w.conn = conn
+	if _, err := conn.Exec(ctx, waitForTheDisk); err != nil {
+		return w.broken("set up the ledger's writer", err)
+	}
 	if err := w.prepare(ctx); err != nil {
 		return w.broken("prepare the ledger's statements", err)
 	}

@@ -49,6 +49,11 @@ const (
 	rollbackBatch = "ROLLBACK"
 )
 
+// waitForTheDisk is for a server, a role or a URL that would have COMMIT answered before it lasts. Stronger settings stay.
+const waitForTheDisk = `
+SELECT set_config('synchronous_commit', 'on', false)
+WHERE current_setting('synchronous_commit') = 'off'`
+
 // Locking in the order of ids keeps the writers of several instances from deadlocking.
 const lockAccounts = `
 SELECT id, owner_id, currency, status = 'frozen', balance, sequence, last_transfer
@@ -75,9 +80,10 @@ INSERT INTO transfers (id, from_account, to_account, amount, currency, memo, fro
 SELECT *, $11::timestamptz
 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])`
 
+// Keys are dated by the server, which also says when their time is over: instances whose clocks differ keep them as long.
 const insertAnswers = `
 INSERT INTO idempotency_keys (user_id, scope, key, fingerprint, status, body, transfer_id, created_at)
-SELECT *, $8::timestamptz
+SELECT *, now()
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::smallint[], $6::bytea[], $7::uuid[])`
 
 var statements = []string{beginBatch, lockAccounts, findAnswers, insertTransfers, insertAnswers, commitBatch, rollbackBatch}
@@ -114,12 +120,11 @@ func (w *writer) write(b *book, orders []*Order, verdicts []verdict, locked bool
 		sent = append(sent, sql)
 		w.send(sql, args...)
 	}
-	now := timestamp(b.now)
 	if args := postings(verdicts); args != nil {
-		send(insertTransfers, append(args, now)...)
+		send(insertTransfers, append(args, timestamp(b.now))...)
 	}
 	if args := answers(orders, verdicts); args != nil {
-		send(insertAnswers, append(args, now)...)
+		send(insertAnswers, args...)
 	}
 	switch {
 	case locked && len(sent) == 0:
