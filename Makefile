@@ -79,7 +79,7 @@ bench-limiter: ## Compare the limiter with other Go limiters, in turns, and prin
 	@go -C bench run ./cmd/limiter
 
 .PHONY: bench-ledger
-bench-ledger: ## Compare the whole bank with pgbench on a usual ledger, in turns; some six minutes
+bench-ledger: ## Compare the whole bank with pgbench on a usual ledger, in turns; some nine minutes
 	@scripts/setup.sh postgres
 	@go -C bench run ./cmd/ledger
 
