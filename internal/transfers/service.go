@@ -79,7 +79,8 @@ func New(pool *pgxpool.Pool, o Options) *Service {
 // as it was: one of the Err variables of this package, a [*KeyReusedError], or an unexpected fault.
 //
 // While the order waits, the end of ctx takes it back. Once its batch has begun, ctx is ignored and Transfer returns
-// what became of it, within twice Options.Patience: a batch ahead may need as long. Orders of one name wait for each other; the later ones get the replay.
+// what became of it, within twice Options.Patience: a batch ahead may need as long. Orders of one name wait for each
+// other; the later ones get the replay.
 func (s *Service) Transfer(ctx context.Context, o Order) (Receipt, error) {
 	if o.Key == "" || o.Render == nil {
 		return Receipt{}, fmt.Errorf("transfer: the order lacks a key or a renderer")
