@@ -26,14 +26,14 @@ func TestTheFaultSwitch(t *testing.T) {
 			t.Parallel()
 			settings := []string{"DATABASE_URL=" + dbtest.URL(t), "TRUSTED_PROXIES=127.0.0.1/32", limitsFile(t, "user", generous)}
 			s := start(t, append(settings, "BANKAPI_FAULT="+c.fault)...)
-			if !strings.Contains(s.log.String(), "FAULTS ARE ON") {
-				t.Errorf("no warning at the start:\n%s", s.log)
-			}
 			user := somebody(t, s.URL)
 			from, to := user.openAccount(t, "NGN"), user.openAccount(t, "NGN")
 			first := user.transfer(t, "first", from.ID, to.ID, 10)
 			if first.Status != http.StatusCreated {
 				t.Fatalf("before the fault: %s", first)
+			}
+			if !strings.Contains(s.log.String(), "FAULTS ARE ON") {
+				t.Errorf("no warning by now:\n%s", s.log)
 			}
 			httpClient.CloseIdleConnections() // on one that was used before, Go sends a request with a key again by itself
 			if got, err := user.try(t, "POST", "/transfers", order(from.ID, to.ID, 10), "Idempotency-Key", "lost"); err == nil {

@@ -41,16 +41,22 @@ func (l *lately) holds(n name) bool {
 	return cell.Load() == hash
 }
 
+// A server that takes no writes is not asked: it may be one that has been replaced, and know of what its successor does not.
+const findAnswer = `
+SELECT fingerprint, status, body, transfer_id
+FROM idempotency_keys
+WHERE user_id = $1 AND scope = $2 AND key = $3
+  AND current_setting('transaction_read_only') = 'off'`
+
 // replay returns the stored answer to an order that was answered lately, and whether there is one. If the database does not
 // say, the writer will find out.
 func (s *Service) replay(ctx context.Context, o *Order) (receipt Receipt, known bool, err error) {
 	if !s.lately.holds(o.name()) {
 		return Receipt{}, false, nil
 	}
-	const query = `SELECT fingerprint, status, body, transfer_id FROM idempotency_keys WHERE user_id = $1 AND scope = $2 AND key = $3`
 	var stored answer
 	var transfer pgtype.UUID
-	err = s.pool.QueryRow(ctx, query, o.Owner, o.Scope, o.Key).Scan(&stored.fingerprint, &stored.receipt.Status, &stored.receipt.Body, &transfer)
+	err = s.pool.QueryRow(ctx, findAnswer, o.Owner, o.Scope, o.Key).Scan(&stored.fingerprint, &stored.receipt.Status, &stored.receipt.Body, &transfer)
 	if err != nil {
 		s.log.Debug("the answer to a repeated order was not found", slog.Any("error", err))
 		return Receipt{}, false, nil
