@@ -291,7 +291,7 @@ func (s *Service) answerAll(t *turn) {
 	s.queue.settled(t.batch, s.now(), !t.again)
 	for i, r := range t.batch {
 		if t.verdicts[i].err == nil {
-			s.lately.answered(r.order.name())
+			r.place.remember()
 		}
 		r.answer(t.verdicts[i].receipt, t.verdicts[i].err)
 	}

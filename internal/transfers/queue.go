@@ -9,6 +9,7 @@ import (
 // request is an order on its way through the batcher.
 type request struct {
 	order    Order
+	place    place         // where it is remembered once it is answered
 	attempts []*Receipt    // what attempts that failed would have answered
 	settled  bool          // guarded by the queue
 	done     chan struct{} // closed once receipt and err are set

@@ -26,20 +26,20 @@ func newLately(places int) *lately {
 	return &lately{seed: maphash.MakeSeed(), cells: make([]atomic.Uint64, places)}
 }
 
-func (l *lately) place(n name) (*atomic.Uint64, uint64) {
+// place is where an order is remembered.
+type place struct {
+	cell *atomic.Uint64
+	hash uint64
+}
+
+func (l *lately) place(n name) place {
 	hash := max(maphash.Comparable(l.seed, n), 1) // 0 is a free place
-	return &l.cells[hash%uint64(len(l.cells))], hash
+	return place{cell: &l.cells[hash%uint64(len(l.cells))], hash: hash}
 }
 
-func (l *lately) answered(n name) {
-	cell, hash := l.place(n)
-	cell.Store(hash)
-}
+func (p place) remember() { p.cell.Store(p.hash) }
 
-func (l *lately) holds(n name) bool {
-	cell, hash := l.place(n)
-	return cell.Load() == hash
-}
+func (p place) remembered() bool { return p.cell.Load() == p.hash }
 
 // A server that takes no writes is not asked: it may be one that has been replaced, and know of what its successor does not.
 const findAnswer = `
@@ -51,9 +51,6 @@ WHERE user_id = $1 AND scope = $2 AND key = $3
 // replay returns the stored answer to an order that was answered lately, and whether there is one. If the database does not
 // say, the writer will find out.
 func (s *Service) replay(ctx context.Context, o *Order) (receipt Receipt, known bool, err error) {
-	if !s.lately.holds(o.name()) {
-		return Receipt{}, false, nil
-	}
 	var stored answer
 	var transfer pgtype.UUID
 	err = s.pool.QueryRow(ctx, findAnswer, o.Owner, o.Scope, o.Key).Scan(&stored.fingerprint, &stored.receipt.Status, &stored.receipt.Body, &transfer)

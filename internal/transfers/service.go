@@ -88,15 +88,17 @@ func (s *Service) Transfer(ctx context.Context, o Order) (Receipt, error) {
 	if err := o.validate(); err != nil {
 		return Receipt{}, err
 	}
-	if receipt, known, err := s.replay(ctx, &o); known {
-		return receipt, err
+	r := &request{order: o, place: s.lately.place(o.name()), done: make(chan struct{})}
+	if r.place.remembered() {
+		if receipt, known, err := s.replay(ctx, &o); known {
+			return receipt, err
+		}
 	}
 	now := s.now()
 	var patience time.Duration
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = cmp.Or(deadline.Sub(now), -1)
 	}
-	r := &request{order: o, done: make(chan struct{})}
 	if !s.queue.push(r, now, patience) {
 		return Receipt{}, ErrOverloaded
 	}
