@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/bankapi/internal/dbtest"
@@ -29,10 +28,7 @@ type cutter struct {
 	armed atomic.Bool
 }
 
-func (c *cutter) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	return &cutConn{Conn: conn, c: c}, err
-}
+func (c *cutter) wrap(conn net.Conn) net.Conn { return &cutConn{Conn: conn, c: c} }
 
 type cutConn struct {
 	net.Conn
@@ -49,11 +45,20 @@ func (c *cutConn) Read(p []byte) (int, error) {
 }
 
 // through returns a pool on the same database whose connections c can cut.
-func (b *bank) through(c *cutter) *pgxpool.Pool { return b.dialledBy(c.dial) }
+func (b *bank) through(c *cutter) *pgxpool.Pool { return b.wrapped(c.wrap) }
 
-func (b *bank) dialledBy(dial pgconn.DialFunc) *pgxpool.Pool {
+// wrapped returns a pool on the bank's database whose connections are wrapped.
+func (b *bank) wrapped(wrap func(net.Conn) net.Conn) *pgxpool.Pool {
 	b.t.Helper()
-	return b.connected(func(c *pgx.ConnConfig) { c.DialFunc = dial })
+	return b.connected(func(c *pgx.ConnConfig) {
+		c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(conn), nil
+		}
+	})
 }
 
 // connected returns a pool on the bank's database that connects in another way.

@@ -22,10 +22,7 @@ type locks struct {
 	batches atomic.Int64
 }
 
-func (l *locks) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	return &overheard{Conn: conn, l: l}, err
-}
+func (l *locks) wrap(conn net.Conn) net.Conn { return &overheard{Conn: conn, l: l} }
 
 type overheard struct {
 	net.Conn
@@ -38,7 +35,7 @@ func (o *overheard) Write(p []byte) (int, error) {
 }
 
 // pool returns a pool on the bank's database whose writers are overheard.
-func (l *locks) pool(b *bank) *pgxpool.Pool { return b.dialledBy(l.dial) }
+func (l *locks) pool(b *bank) *pgxpool.Pool { return b.wrapped(l.wrap) }
 
 func TestKnownAccountsAreNotLocked(t *testing.T) {
 	t.Parallel()

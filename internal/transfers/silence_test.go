@@ -20,10 +20,7 @@ type hole struct {
 	armed atomic.Bool
 }
 
-func (h *hole) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	return &swallowed{Conn: conn, h: h}, err
-}
+func (h *hole) wrap(conn net.Conn) net.Conn { return &swallowed{Conn: conn, h: h} }
 
 type swallowed struct {
 	net.Conn
@@ -46,7 +43,7 @@ func TestAConnectionLostWithoutAWordIsReplaced(t *testing.T) {
 	t.Parallel()
 	b := openBank(t, transfers.Options{})
 	h := &hole{word: []byte("ledger_3_INSERT")}
-	b.Service = start(t, b.dialledBy(h.dial), transfers.Options{Patience: 3 * time.Second})
+	b.Service = start(t, b.wrapped(h.wrap), transfers.Options{Patience: 3 * time.Second})
 	ada, grace := b.open(100), b.open(0)
 	b.mustSend(order(ada, grace, 10, "first"), 201)
 	h.armed.Store(true)
@@ -63,7 +60,7 @@ func TestAFirstConnectionLostWithoutAWordIsReplaced(t *testing.T) {
 	ada, grace := b.open(100), b.open(0)
 	h := &hole{word: []byte("ledger_0_BEGIN")}
 	h.armed.Store(true)
-	b.Service = start(t, b.dialledBy(h.dial), transfers.Options{Patience: 2 * time.Second})
+	b.Service = start(t, b.wrapped(h.wrap), transfers.Options{Patience: 2 * time.Second})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	if r, err := b.Transfer(ctx, order(ada, grace, 10, "first")); err != nil || r.Status != 201 {
